@@ -1,0 +1,112 @@
+-- Every promise that a query can check: one row per breach, none when all
+-- hold. `promise` is the number in the list of promises, `what` a sentence,
+-- `which` the row. Reads one snapshot; locks nothing; safe on a live shop.
+create function api.audit()
+returns table (promise integer, what text, which text)
+language sql stable security definer set search_path = data, pg_temp
+begin atomic
+    with counted as (
+        select s.item_id, s.bucket, s.total, s.allowance, s.held, s.sold,
+            coalesce(sum(l.qty) filter (where l.state = 'held'), 0) as lines_held,
+            coalesce(sum(l.qty) filter (where l.state = 'paid'), 0) as lines_sold
+        from data.stock s left join data.hold_line l
+            on l.item_id = s.item_id and l.bucket = s.bucket
+                and l.state <> 'released'
+        group by s.item_id, s.bucket),
+    named as (
+        select c.*, format('%s bucket %s', i.sku, c.bucket) as name
+        from counted c join data.item i using (item_id))
+    select 1, format('held %s + sold %s is more than total %s + allowance %s',
+        held, sold, total, allowance), name
+    from named where held + sold > total + allowance
+    union all
+    select 1, format('stock says %s held, the holds say %s',
+        held, lines_held), name
+    from named where held <> lines_held
+    union all
+    select 1, format('stock says %s sold, the orders say %s',
+        sold, lines_sold), name
+    from named where sold <> lines_sold
+    union all
+    select 1, 'an item without a stock row', i.sku from data.item i
+    where not exists (select from data.stock s where s.item_id = i.item_id)
+    union all
+    select 2, 'the lines do not add up to the hold''s amount', h.id
+    from data.hold h
+    where h.amount is distinct from (select sum(l.qty * l.price)
+        from data.hold_line l where l.hold_id = h.hold_id)
+    union all
+    select 2, format('a %s hold with a line that is %s', h.state, l.state),
+        h.id
+    from data.hold h join data.hold_line l using (hold_id)
+    where (h.state = 'paid') <> (l.state = 'paid')
+        or (h.state = 'held' and l.state = 'released')
+    union all
+    select 3, format('%s live holds of one buyer for one item', count(*)),
+        i.sku
+    from data.hold_line l join data.item i using (item_id)
+    where l.lead and l.state = 'held' and l.expires_at > clock_timestamp()
+    group by i.sku, l.buyer having count(*) > 1
+    union all
+    select 3, format('%s units for one buyer, the limit is %s',
+        sum(l.qty), i.per_buyer), i.sku
+    from data.hold_line l join data.item i using (item_id)
+    where l.state = 'paid'
+        or (l.state = 'held' and l.expires_at > clock_timestamp())
+    group by i.sku, i.per_buyer, l.buyer having sum(l.qty) > i.per_buyer
+    union all
+    select 4, 'paid, and neither served nor refunded', p.key
+    from data.payment p join data.hold h using (hold_id)
+    where p.state = 'paid' and h.state <> 'paid' and not exists (
+        select from data.refund r where r.payment_id = p.payment_id)
+    union all
+    select 4, 'served and refunded', p.key
+    from data.payment p join data.hold h using (hold_id)
+    join data.refund r using (payment_id)
+    where p.state = 'paid' and h.state = 'paid' and not exists (
+        select from data.payment other
+        where other.hold_id = p.hold_id and other.state = 'paid'
+            and other.payment_id <> p.payment_id)
+    union all
+    select 4, 'served without a payment of its amount', h.id
+    from data.hold h
+    where h.state = 'paid' and not exists (
+        select from data.payment p
+        where p.hold_id = h.hold_id and p.state = 'paid'
+            and p.captured = h.amount and p.currency = h.currency)
+    union all
+    select 4, format('refund of %s for a payment of %s',
+        r.amount, p.captured), r.key
+    from data.refund r join data.payment p using (payment_id)
+    where r.amount > p.captured
+    union all
+    select 4, 'a refund is owed, and nobody is told to send it', r.key
+    from data.refund r
+    where r.state = 'owed' and not exists (
+        select from data.outbox o where o.kind = 'refund'
+            and o.payment_id = r.payment_id and o.done_at is null)
+    union all
+    select 5, 'an event without an outcome', e.provider || ' ' || e.event_id
+    from data.event e where e.outcome = 'received';
+end;
+
+-- What waits for a person: calls that are stuck, money that does not match,
+-- refunds that failed, disputes. A JSON array, empty when nobody is needed.
+create function api.person_list() returns text
+language sql stable security definer set search_path = data, pg_temp
+begin atomic
+    select coalesce(json_agg(r), '[]')::text from (
+        select o.kind || ' is stuck after ' || o.try || ' tries' as what,
+            h.id as hold, o.last_error as detail
+        from data.outbox o join data.payment p using (payment_id)
+        join data.hold h using (hold_id)
+        where o.stuck and o.done_at is null
+        union all
+        select e.type, e.hold, e.detail from data.event e
+        where e.outcome = 'person'
+        union all
+        select 'a refund failed', h.id, r.reason
+        from data.refund r join data.payment p using (payment_id)
+        join data.hold h using (hold_id)
+        where r.state = 'failed') r;
+end;

@@ -1,0 +1,48 @@
+-- Who may call what. No role has any right on a table; everything in api and
+-- data is closed to PUBLIC first.
+
+revoke all on schema data, api from public;
+revoke all on all tables in schema data from public;
+revoke all on all functions in schema api from public;
+
+grant usage on schema api to lastpair_web, lastpair_sweeper,
+    lastpair_cashier, lastpair_operator;
+
+grant execute on function
+    api.availability(text[]),
+    api.hold_take(text[], uuid[], boolean[], text[], text[], integer[],
+        text[], bigint[]),
+    api.hold_show(text, uuid),
+    api.hold_drop(text, uuid),
+    api.payment_start(text, uuid, text, text),
+    api.payment_settle(text, text, text, text, text, text, text, text, text,
+        bigint, text, text, bytea)
+to lastpair_web;
+
+grant execute on function api.sweep(integer) to lastpair_sweeper;
+
+grant execute on function
+    api.cashier_claim(integer, integer),
+    api.cashier_wait(integer),
+    api.cashier_opened(bigint, text, text),
+    api.cashier_expired(bigint),
+    api.cashier_refunded(bigint, text, text),
+    api.cashier_retry(bigint, text, bigint, integer),
+    api.cashier_refused(bigint, text),
+    -- What the cashier finds at the provider goes through the inbox, too.
+    api.payment_settle(text, text, text, text, text, text, text, text, text,
+        bigint, text, text, bytea)
+to lastpair_cashier;
+
+grant execute on function
+    api.item_add(text, text, bigint, text, bigint, bigint, integer, integer,
+        integer, timestamptz, timestamptz, text[]),
+    api.item_set(text, bigint, text, bigint, bigint, text, text),
+    api.item_show(text),
+    api.item_list(),
+    api.hold_list(text, text, integer),
+    api.order_show(text),
+    api.event_list(text, integer),
+    api.person_list(),
+    api.audit()
+to lastpair_operator;
