@@ -1,0 +1,71 @@
+/*
+ * Settings: one INI file, each key overridable by LASTPAIR_<SECTION>_<KEY>.
+ * The only file that knows inih and the only one that calls getenv. One table
+ * in conf.c names every key with its default and range.
+ */
+#ifndef BASE_CONF_H
+#define BASE_CONF_H
+
+#include "buf.h"
+#include "token.h"
+
+#include <stdbool.h>
+
+#define CONF_FILE_DEFAULT "/etc/lastpair/lastpair.conf"
+
+struct conf {
+	struct {
+		char *url; /* libpq connection string, without a user */
+	} database;
+	struct {
+		char *public_url; /* https://shop.example, no final slash */
+		int workers; /* 1..64, default 2 */
+		char *socket_dir; /* web.sock and sandbox.sock live here */
+		char *share; /* holds sql/ and static/ */
+		int lock_timeout_ms; /* 100..60000, default 2000 */
+		int statement_timeout_ms; /* 100..600000, default 5000 */
+		int sweep_slice; /* 1..10000, default 500 */
+	} server;
+	struct {
+		char *secret; /* at least 32 characters */
+		char *old_secret; /* "" when none */
+	} buyer;
+	struct {
+		char *api_base; /* https://api.stripe.com */
+		char *version; /* Stripe-Version */
+		char *open_key; /* opens and ends sessions */
+		char *refund_key; /* refunds */
+		char *webhook_secret;
+		char *old_webhook_secret; /* "" when none */
+		int opens_per_second; /* 1..100, default 20 */
+		int timeout_ms; /* of one call, 1000..120000, default 20000 */
+		int tries; /* before an outbox row is stuck, 1..100 */
+		bool livemode; /* derived: the keys are sk_live_ or rk_live_ */
+	} stripe;
+	struct {
+		char *pay_url; /* where shoppers reach the sandbox */
+		char *hook_url; /* where it posts its webhooks */
+	} sandbox;
+	const char *file; /* what was read; the caller's of conf_read */
+	struct buf complaint; /* what conf_read answered, if it did */
+};
+
+/*
+ * Reads file (NULL: the default), then the environment. NULL when conf is
+ * whole, else one sentence naming the key at fault, owned by conf. Call
+ * conf_release in either case. A key named <key>_file gives the value as
+ * the content of a file, without its final newline. No text is ever NULL. A
+ * value may hold ';' and '#'; a line that would be cut is refused.
+ */
+const char *
+conf_read(struct conf *conf, const char *file);
+void
+conf_release(struct conf *conf);
+/* The whole table as a commented INI file: what `lastpair setup` writes. */
+void
+conf_describe(struct buf *out);
+/* The buyer's secrets as token.h wants them. */
+struct token_secrets
+conf_secrets(const struct conf *conf);
+
+#endif

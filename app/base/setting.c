@@ -1,0 +1,304 @@
+/*
+ * The table of all settings, and what goes by it: defaults, checks, what is
+ * missing, and the commented file. Knows no source of values; conf.c does.
+ */
+#include "base/setting.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum kind {
+	TEXT, /* min is the least length, unless empty */
+	NUMBER, /* min to max */
+	ORIGIN, /* http(s)://host[:port] */
+	URL, /* an origin and a path */
+};
+
+enum { OPEN = 0, REQUIRED = 1, SECRET = 2 };
+
+struct setting {
+	const char *section;
+	const char *key;
+	enum kind kind;
+	int flags;
+	size_t offset;
+	const char *fallback;
+	int64_t min;
+	int64_t max;
+	const char *comment;
+};
+
+#define AT(member) offsetof(struct conf, member)
+
+static const struct setting settings[] = {
+    {"database", "url", TEXT, REQUIRED, AT(database.url), "dbname=lastpair", 0,
+	0, "libpq connection string; names no user, each process has its own"},
+
+    {"server", "public_url", ORIGIN, REQUIRED, AT(server.public_url), "", 0, 0,
+	"the shop's address, https://shop.example, no final slash"},
+    {"server", "workers", NUMBER, OPEN, AT(server.workers), "2", 1, 64,
+	"web processes; one or two a core"},
+    {"server", "socket_dir", TEXT, REQUIRED, AT(server.socket_dir),
+	"/run/lastpair", 0, 0, "folder of web.sock and sandbox.sock"},
+    {"server", "share", TEXT, REQUIRED, AT(server.share), "/usr/share/lastpair",
+	0, 0, "folder that holds sql/ and static/"},
+    {"server", "lock_timeout_ms", NUMBER, OPEN, AT(server.lock_timeout_ms),
+	"2000", 100, 60000, "longest wait for a row lock"},
+    {"server", "statement_timeout_ms", NUMBER, OPEN,
+	AT(server.statement_timeout_ms), "5000", 100, 600000,
+	"longest run of one statement"},
+    {"server", "sweep_slice", NUMBER, OPEN, AT(server.sweep_slice), "500", 1,
+	10000, "expired holds given back in one transaction"},
+
+    {"buyer", "secret", TEXT, REQUIRED | SECRET, AT(buyer.secret), "", 32, 0,
+	"signs the buyers' cookies; at least 32 characters"},
+    {"buyer", "old_secret", TEXT, SECRET, AT(buyer.old_secret), "", 32, 0,
+	"the one before, still accepted after a change"},
+
+    {"stripe", "api_base", ORIGIN, REQUIRED, AT(stripe.api_base),
+	"https://api.stripe.com", 0, 0, "the provider's address"},
+    {"stripe", "version", TEXT, REQUIRED, AT(stripe.version),
+	"2026-10-28.endive", 0, 0, "Stripe-Version sent with each call"},
+    {"stripe", "open_key", TEXT, REQUIRED | SECRET, AT(stripe.open_key), "", 0,
+	0, "restricted key that opens and ends sessions"},
+    {"stripe", "refund_key", TEXT, REQUIRED | SECRET, AT(stripe.refund_key), "",
+	0, 0, "restricted key that refunds"},
+    {"stripe", "webhook_secret", TEXT, REQUIRED | SECRET,
+	AT(stripe.webhook_secret), "", 0, 0,
+	"whsec_..., verifies the provider's messages"},
+    {"stripe", "old_webhook_secret", TEXT, SECRET,
+	AT(stripe.old_webhook_secret), "", 0, 0,
+	"the one before, still accepted after a change"},
+    {"stripe", "opens_per_second", NUMBER, OPEN, AT(stripe.opens_per_second),
+	"20", 1, 100, "sessions opened; the provider's own limit is 25"},
+    {"stripe", "timeout_ms", NUMBER, OPEN, AT(stripe.timeout_ms), "20000", 1000,
+	120000, "longest wait for one call"},
+    {"stripe", "tries", NUMBER, OPEN, AT(stripe.tries), "20", 1, 100,
+	"calls before a task is stuck and somebody is told"},
+
+    {"sandbox", "pay_url", ORIGIN, OPEN, AT(sandbox.pay_url), "", 0, 0,
+	"where shoppers reach the stand-in provider; only for the demo"},
+    {"sandbox", "hook_url", URL, OPEN, AT(sandbox.hook_url), "", 0, 0,
+	"where the stand-in posts its webhooks; only for the demo"},
+};
+
+#define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+_Static_assert(SETTING_COUNT <= SETTING_MAX, "conf.c counts on it");
+
+bool
+setting_refuse(struct conf *conf, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	/* The first complaint only: what follows may be its echo. */
+	if (conf->complaint.len == 0)
+		buf_vprintf(&conf->complaint, format, args);
+	va_end(args);
+	return false;
+}
+
+static char **
+text_at(struct conf *conf, const struct setting *setting)
+{
+	return (char **)(void *)((char *)conf + setting->offset);
+}
+
+static int *
+number_at(struct conf *conf, const struct setting *setting)
+{
+	return (int *)(void *)((char *)conf + setting->offset);
+}
+
+static bool
+number_put(struct conf *conf, const struct setting *setting, struct str value)
+{
+	int64_t n;
+
+	if (!str_int(value, &n) || n < setting->min || n > setting->max)
+		return setting_refuse(conf,
+		    "%s.%s must be a whole number from %" PRId64 " to %" PRId64,
+		    setting->section, setting->key, setting->min, setting->max);
+	*number_at(conf, setting) = (int)n;
+	return true;
+}
+
+/* Whether text is http(s)://host[:port], followed by end or, if so, a path. */
+static bool
+is_address(const char *text, bool with_path)
+{
+	static const char host[] = "abcdefghijklmnopqrstuvwxyz"
+				   "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				   "0123456789.-_:[]";
+	size_t len;
+
+	if (strncmp(text, "https://", 8) == 0)
+		text += 8;
+	else if (strncmp(text, "http://", 7) == 0)
+		text += 7;
+	else
+		return false;
+	len = strspn(text, host);
+	if (len == 0)
+		return false;
+	return text[len] == '\0' || (with_path && text[len] == '/');
+}
+
+static bool
+text_check(struct conf *conf, const struct setting *setting, struct str value)
+{
+	const char *wrong = NULL;
+
+	for (size_t i = 0; i < value.len; i++) {
+		/* A newline would end a header of a call early. */
+		if ((unsigned char)value.text[i] < 0x20 || value.text[i] == 127)
+			wrong = "must not hold control characters";
+	}
+	if (value.len && value.len < (size_t)setting->min)
+		wrong = "is too short";
+	if (value.len && setting->kind == ORIGIN &&
+	    !is_address(value.text, false))
+		wrong = "must be http(s)://host without a final slash";
+	if (value.len && setting->kind == URL && !is_address(value.text, true))
+		wrong = "must be an address, http(s)://host/path";
+	if (!wrong)
+		return true;
+	return setting_refuse(conf, "%s.%s %s", setting->section, setting->key,
+	    wrong);
+}
+
+static bool
+text_put(struct conf *conf, const struct setting *setting, struct str value)
+{
+	struct buf copy = {0};
+
+	if (!text_check(conf, setting, value))
+		return false;
+	buf_add(&copy, value.text, value.len);
+	free(*text_at(conf, setting));
+	*text_at(conf, setting) = copy.data;
+	return true;
+}
+
+bool
+setting_put(struct conf *conf, const struct setting *setting, struct str value)
+{
+	return setting->kind == NUMBER ? number_put(conf, setting, value)
+				       : text_put(conf, setting, value);
+}
+
+const struct setting *
+setting_at(size_t index)
+{
+	return index < SETTING_COUNT ? &settings[index] : NULL;
+}
+
+const char *
+setting_section(const struct setting *setting)
+{
+	return setting->section;
+}
+
+const char *
+setting_key(const struct setting *setting)
+{
+	return setting->key;
+}
+
+static void
+upper_add(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		bool lower = *text >= 'a' && *text <= 'z';
+
+		buf_char(out, (char)(lower ? *text - 'a' + 'A' : *text));
+	}
+}
+
+void
+setting_variable(struct buf *out, const struct setting *setting)
+{
+	buf_str(out, "LASTPAIR_");
+	upper_add(out, setting->section);
+	buf_char(out, '_');
+	upper_add(out, setting->key);
+}
+
+void
+setting_defaults(struct conf *conf)
+{
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		setting_put(conf, &settings[i], str_of(settings[i].fallback));
+}
+
+static bool
+setting_missing(struct conf *conf, const struct setting *setting)
+{
+	struct buf variable = {0};
+
+	setting_variable(&variable, setting);
+	setting_refuse(conf,
+	    "%s.%s is missing: set it in the file, as %s, or name a file that "
+	    "holds it with %s_file",
+	    setting->section, setting->key, buf_text(&variable), setting->key);
+	buf_release(&variable);
+	return false;
+}
+
+bool
+setting_complete(struct conf *conf)
+{
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		const struct setting *setting = &settings[i];
+
+		if ((setting->flags & REQUIRED) && setting->kind != NUMBER &&
+		    **text_at(conf, setting) == '\0')
+			return setting_missing(conf, setting);
+	}
+	return true;
+}
+
+void
+setting_release(struct conf *conf)
+{
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		if (settings[i].kind == NUMBER)
+			continue;
+		free(*text_at(conf, &settings[i]));
+		*text_at(conf, &settings[i]) = NULL;
+	}
+}
+
+static void
+setting_describe(struct buf *out, const struct setting *setting)
+{
+	buf_printf(out, "# %s", setting->comment);
+	if (setting->kind == NUMBER)
+		buf_printf(out, " (%" PRId64 " to %" PRId64 ")", setting->min,
+		    setting->max);
+	else if (setting->flags & REQUIRED && setting->fallback[0] == '\0')
+		buf_str(out, " (required)");
+	buf_printf(out, "\n%s =%s%s\n", setting->key,
+	    setting->fallback[0] ? " " : "", setting->fallback);
+}
+
+void
+conf_describe(struct buf *out)
+{
+	const char *section = "";
+
+	buf_str(out,
+	    "# Settings of lastpair. A variable LASTPAIR_<SECTION>_<KEY> goes\n"
+	    "# before its line here, and <key>_file names a file that holds\n"
+	    "# the value. Comments stand on lines of their own.\n");
+	for (size_t i = 0; i < SETTING_COUNT; i++) {
+		if (strcmp(section, settings[i].section) != 0) {
+			section = settings[i].section;
+			buf_printf(out, "\n[%s]\n", section);
+		}
+		setting_describe(out, &settings[i]);
+	}
+}
