@@ -4,10 +4,13 @@
 -- (item, then bucket, ascending), then holds (ascending), then payments.
 -- Whoever changes a line holds the lock on its stock row. The clock is
 -- clock_timestamp(), read after the locks: a wait never shortens a hold.
+--
+-- What a request runs is PL/pgSQL, whose plans a session keeps. A function in
+-- plain SQL is planned at each call unless it can be inlined; those here can.
 
 -- RFC 3339 in UTC with milliseconds.
 create function api.iso(t timestamptz) returns text
-language sql immutable parallel safe
+language sql stable parallel safe
 return to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
 create function api.ms_until(t timestamptz, p_now timestamptz)
@@ -59,9 +62,9 @@ return case
 create function api.hold_document(
     p_hold_id bigint, p_existing boolean, p_viewer uuid, p_now timestamptz)
 returns text
-language sql stable
-begin atomic
-    select api.hold_json(
+language plpgsql stable as $$
+begin
+    return (select api.hold_json(
         h.id, h.hold_id, s.state, s.reason,
         (select json_agg(json_build_object('item', i.sku, 'title', i.title,
                 'qty', l.qty, 'units', json_build_array()) order by i.sku)
@@ -86,8 +89,9 @@ begin atomic
         where payment.hold_id = h.hold_id
         order by attempt desc limit 1) p on true
     left join data.refund r on r.payment_id = p.payment_id
-    where h.hold_id = p_hold_id;
-end;
+    where h.hold_id = p_hold_id);
+end
+$$;
 
 -- How many of p_qty units to take from each bucket, given what is free in
 -- each; starts at a bucket picked by p_start and goes on to the others. NULL
@@ -118,48 +122,57 @@ return hashtextextended(p_buyer::text, 0) & 2147483647;
 
 -- Locks all buckets of these items, in the order that everybody keeps to.
 create function api.stock_lock(p_items bigint[]) returns void
-language sql
-begin atomic
-    select 1 from data.stock where item_id = any (p_items)
+language plpgsql as $$
+begin
+    perform 1 from data.stock where item_id = any (p_items)
     order by item_id, bucket for update;
-end;
+end
+$$;
 
 -- Moves units of lines into or out of their stock rows: p_held and p_sold
--- say how each unit of the given lines counts from now on.
+-- are added to what each counts; NULL for an array of zeroes.
 create function api.stock_move(
     p_items bigint[], p_buckets integer[], p_held bigint[], p_sold bigint[])
 returns void
-language sql
-begin atomic
+language plpgsql as $$
+begin
     update data.stock s
     set held = s.held + d.held, sold = s.sold + d.sold,
         version = s.version + 1
-    from (select u.item_id, u.bucket, sum(u.held) as held, sum(u.sold) as sold
+    from (select u.item_id, u.bucket,
+            coalesce(sum(u.held), 0) as held,
+            coalesce(sum(u.sold), 0) as sold
         from unnest(p_items, p_buckets, p_held, p_sold)
             as u (item_id, bucket, held, sold)
         group by u.item_id, u.bucket) d
     where s.item_id = d.item_id and s.bucket = d.bucket
         and (d.held <> 0 or d.sold <> 0);
-end;
+end
+$$;
 
 -- Ends the hold p_hold_id, whose stock rows and own row are locked: every
 -- line that is still counted as held goes back to free.
 create function api.hold_release(
     p_hold_id bigint, p_reason text, p_now timestamptz)
 returns void
-language sql
-begin atomic
+language plpgsql as $$
+declare
+    items bigint[];
+    buckets integer[];
+    qtys bigint[];
+begin
     with gone as (
         update data.hold_line set state = 'released'
         where hold_id = p_hold_id and state = 'held'
         returning item_id, bucket, qty)
-    select api.stock_move(array_agg(item_id), array_agg(bucket),
-        array_agg(-qty), array_agg(0::bigint))
-    from gone having count(*) > 0;
+    select array_agg(item_id), array_agg(bucket), array_agg(-qty)
+    into items, buckets, qtys from gone;
+    perform api.stock_move(items, buckets, qtys, null);
     update data.hold
     set state = 'released', reason = p_reason, ended_at = p_now
     where hold_id = p_hold_id and state = 'held';
-end;
+end
+$$;
 
 -- Returns expired lines of items whose stock rows are locked, oldest first,
 -- up to p_limit; of one buyer only, if p_buyer is given. How many it was.
@@ -194,8 +207,7 @@ begin
     update data.hold
     set state = 'released', reason = 'expired', ended_at = p_now
     where hold_id = any (holds) and state = 'held';
-    perform api.stock_move(items, buckets, qtys,
-        array_fill(0::bigint, array[cardinality(items)]));
+    perform api.stock_move(items, buckets, qtys, null);
     return cardinality(holds);
 end
 $$;
@@ -205,9 +217,9 @@ $$;
 create function api.buyer_units(
     p_buyer uuid, p_item_id bigint, p_but bigint, p_now timestamptz)
 returns bigint
-language sql stable
-begin atomic
-    select coalesce(sum(qty), 0)::bigint from (
+language plpgsql stable as $$
+begin
+    return (select coalesce(sum(qty), 0)::bigint from (
         select qty from data.hold_line
         where buyer = p_buyer and item_id = p_item_id and state = 'paid'
             and hold_id <> p_but
@@ -217,8 +229,9 @@ begin atomic
         join data.hold_line part using (hold_id, item_id)
         where lead.buyer = p_buyer and lead.item_id = p_item_id
             and lead.state = 'held' and lead.lead and part.state = 'held'
-            and lead.expires_at > p_now and lead.hold_id <> p_but) u;
-end;
+            and lead.expires_at > p_now and lead.hold_id <> p_but) u);
+end
+$$;
 
 -- Whether the item can be bought now: nothing, or the refusal's name and
 -- members.
@@ -362,8 +375,7 @@ begin
     end if;
 
     -- The conditional update: never_more stands behind it.
-    perform api.stock_move(items, buckets, qtys,
-        array_fill(0::bigint, array[cardinality(items)]));
+    perform api.stock_move(items, buckets, qtys, null);
     insert into data.hold (id, key, buyer, email, amount, currency,
         created_at, expires_at)
     select p_id, p_key, p_buyer, p_email, total, money, p_now,
@@ -413,16 +425,17 @@ $$;
 create function api.hold_has_lines(
     p_hold_id bigint, p_skus text[], p_qtys bigint[])
 returns boolean
-language sql stable
-begin atomic
-    select not exists (
+language plpgsql stable as $$
+begin
+    return not exists (
         select from (select i.sku, sum(l.qty) as qty
             from data.hold_line l join data.item i using (item_id)
             where l.hold_id = p_hold_id group by i.sku) has
         full join unnest(p_skus, p_qtys) as asked (sku, qty)
             on asked.sku = has.sku
         where asked.qty is distinct from has.qty::bigint);
-end;
+end
+$$;
 
 -- Why this buyer cannot have p_qty of the item: NULL when nothing speaks
 -- against it. The item's stock rows are locked.
@@ -477,8 +490,9 @@ $$;
 create function api.stock_pick(
     p_item_id bigint, p_qty bigint, p_buyer uuid)
 returns table (bucket integer, amount bigint)
-language sql stable
-begin atomic
+language plpgsql stable as $$
+begin
+    return query
     select r.bucket, r.amount
     from (select array_agg(s.bucket order by s.bucket) as buckets,
             api.stock_allot(array_agg(
@@ -487,16 +501,20 @@ begin atomic
         from data.stock s where s.item_id = p_item_id) a
     cross join unnest(a.buckets, a.amounts) as r (bucket, amount)
     where r.amount > 0;
-end;
+end
+$$;
 
 -- The hold's document for whoever knows its id; p_viewer may be NULL. NULL
 -- when there is no such hold.
 create function api.hold_show(p_id text, p_viewer uuid) returns text
-language sql stable security definer set search_path = data, pg_temp
-begin atomic
-    select api.hold_document(hold_id, true, p_viewer, clock_timestamp())
-    from data.hold where id = p_id;
-end;
+language plpgsql stable security definer set search_path = data, pg_temp
+as $$
+begin
+    return (select api.hold_document(
+            hold_id, true, p_viewer, clock_timestamp())
+        from data.hold where id = p_id);
+end
+$$;
 
 -- Locks a hold by its outside name, its stock rows first. A row of NULLs when
 -- there is none.

@@ -3,9 +3,10 @@
 -- What pages show of these items, in the order asked for; unknown ones are
 -- left out. Expired holds count as free from their second on.
 create function api.availability(p_skus text[]) returns text
-language sql stable security definer set search_path = data, pg_temp
-begin atomic
-    with asked as (
+language plpgsql stable security definer set search_path = data, pg_temp
+as $$
+begin
+    return (with asked as (
         select min(u.nr) as nr, u.sku
         from unnest(p_skus) with ordinality as u (sku, nr) group by u.sku),
     counted as (
@@ -43,8 +44,9 @@ begin atomic
             'hold_seconds', hold_seconds,
             'per_buyer', per_buyer,
             'room', false) order by nr), '[]'))::text
-    from counted;
-end;
+    from counted);
+end
+$$;
 
 -- Adds an item with its units spread over p_buckets rows, the remainder over
 -- the first of them. added; exists (of that SKU), nothing changed.

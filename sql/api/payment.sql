@@ -252,17 +252,24 @@ $$;
 -- A live hold becomes sold.
 create function api.hold_sell(p_hold_id bigint, p_now timestamptz)
 returns void
-language sql
-begin atomic
+language plpgsql as $$
+declare
+    items bigint[];
+    buckets integer[];
+    qtys bigint[];
+begin
     with sold as (
         update data.hold_line set state = 'paid'
         where hold_id = p_hold_id and state = 'held'
         returning item_id, bucket, qty)
-    select api.stock_move(array_agg(item_id), array_agg(bucket),
-        array_agg(-qty), array_agg(qty)) from sold;
+    select array_agg(item_id), array_agg(bucket), array_agg(qty)
+    into items, buckets, qtys from sold;
+    perform api.stock_move(items, buckets,
+        (select array_agg(-u) from unnest(qtys) u), qtys);
     update data.hold set state = 'paid', reason = null, ended_at = p_now
     where hold_id = p_hold_id;
-end;
+end
+$$;
 
 -- A hold that has ended takes its units again, all or none, if its items
 -- allow that, enough is free and the buyer stays within the limit.
@@ -321,7 +328,7 @@ begin
     delete from data.hold_line where hold_id = p_hold.hold_id;
     insert into data.hold_line select * from unnest(sold);
     perform api.stock_move(array_agg(l.item_id), array_agg(l.bucket),
-        array_agg(0::bigint), array_agg(l.qty)) from unnest(sold) l;
+        null, array_agg(l.qty)) from unnest(sold) l;
     update data.hold set state = 'paid', reason = null, ended_at = p_now
     where hold_id = p_hold.hold_id;
 end
