@@ -43,9 +43,8 @@ clock_iso(char out[25])
 	if (!gmtime_r(&now.tv_sec, &tm) ||
 	    strftime(day, sizeof(day), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
 		day[0] = '\0';
-	(void)snprintf(text, sizeof(text), "%s.%03ldZ", day,
-	    now.tv_nsec / 1000000);
-	(void)snprintf(out, 25, "%.24s", text);
+	snprintf(text, sizeof(text), "%s.%03ldZ", day, now.tv_nsec / 1000000);
+	snprintf(out, 25, "%.24s", text);
 }
 
 void

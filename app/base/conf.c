@@ -67,7 +67,7 @@ file_put(struct conf *conf, const struct setting *setting, const char *path)
 	ok = setting_put(conf, setting, (struct str){text.data, text.len});
 out:
 	if (stream)
-		(void)fclose(stream);
+		fclose(stream);
 	buf_release(&text);
 	return ok;
 }
@@ -185,7 +185,7 @@ line_read(char *out, int room, void *context)
 	source->number++;
 	text = source->line + strspn(source->line, BLANKS);
 	if (*text == '#' || *text == ';') {
-		(void)snprintf(out, (size_t)room, "#\n");
+		snprintf(out, (size_t)room, "#\n");
 		return out;
 	}
 	wrong = line_refuse(source->line, (size_t)len, (size_t)room);
@@ -222,7 +222,7 @@ file_read(struct conf *conf, const char *file)
 		setting_refuse(conf,
 		    "line %d of %s is neither [section] nor key = value",
 		    bad_line, source.name);
-	(void)fclose(source.stream);
+	fclose(source.stream);
 	free(source.line);
 	return conf->complaint.len == 0;
 }

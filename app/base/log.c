@@ -61,13 +61,13 @@ line_quote(struct line *line, const char *text)
 		unsigned char c = (unsigned char)*text;
 
 		if (c == '"' || c == '\\')
-			(void)snprintf(out, sizeof(out), "\\%c", c);
+			snprintf(out, sizeof(out), "\\%c", c);
 		else if (c == '\n')
-			(void)snprintf(out, sizeof(out), "\\n");
+			snprintf(out, sizeof(out), "\\n");
 		else if (c < 0x20 || c == 0x7f || (c >= 0x80 && !utf8))
-			(void)snprintf(out, sizeof(out), "\\x%02x", c);
+			snprintf(out, sizeof(out), "\\x%02x", c);
 		else
-			(void)snprintf(out, sizeof(out), "%c", c);
+			snprintf(out, sizeof(out), "%c", c);
 		line_add(line, out);
 	}
 	line_add(line, "\"");
@@ -101,14 +101,14 @@ event_write(const struct event *event, unsigned repeated)
 	line_value(&line, "time", time);
 	line_value(&line, " level", levels[event->level]);
 	line_value(&line, " process", process_name);
-	(void)snprintf(number, sizeof(number), "%ld", (long)getpid());
+	snprintf(number, sizeof(number), "%ld", (long)getpid());
 	line_value(&line, " pid", number);
 	if (event->request[0])
 		line_value(&line, " req", event->request);
 	line_add(&line, " msg=");
 	line_quote(&line, event->message);
 	if (repeated) {
-		(void)snprintf(number, sizeof(number), "%u", repeated);
+		snprintf(number, sizeof(number), "%u", repeated);
 		line_value(&line, " repeated", number);
 	}
 	line.text[line.len++] = '\n';
@@ -167,13 +167,13 @@ log_open(const char *process)
 	/* What the parent counted before a fork is the parent's to tell. */
 	last_repeats = 0;
 	last_known = false;
-	(void)snprintf(process_name, sizeof(process_name), "%s", process);
+	snprintf(process_name, sizeof(process_name), "%s", process);
 }
 
 void
 log_request(const char *id)
 {
-	(void)snprintf(request_id, sizeof(request_id), "%s", id ? id : "");
+	snprintf(request_id, sizeof(request_id), "%s", id ? id : "");
 }
 
 void

@@ -48,10 +48,11 @@ create function api.hold_view(
 returns text
 language sql immutable parallel safe
 return case
+    -- Money that came a second time goes back; the goods stay.
+    when p_state = 'paid' then 'paid'
     when p_refund = 'failed' then 'refund_failed'
     when p_refund = 'succeeded' then 'refunded'
     when p_refund is not null then 'refund_owed'
-    when p_state = 'paid' then 'paid'
     when p_payment in ('checking', 'mismatch') then 'checking'
     when p_state = 'held' and p_payment = 'opening' then 'opening'
     when p_state = 'held' then 'held'
@@ -107,7 +108,7 @@ declare
 begin
     for k in 0 .. n - 1 loop
         exit when rest = 0;
-        b := 1 + (p_start + k) % n;
+        b := 1 + (p_start % n + k) % n;
         amounts[b] := least(rest, greatest(p_free[b], 0));
         rest := rest - amounts[b];
     end loop;
@@ -174,10 +175,12 @@ begin
 end
 $$;
 
--- Returns expired lines of items whose stock rows are locked, oldest first,
--- up to p_limit; of one buyer only, if p_buyer is given. How many it was.
+-- Returns expired lines of items whose stock rows are locked: of each item the
+-- oldest, up to p_limit, and those of these buyers (NULL: nobody's) that would
+-- stand in the way of a new hold. How many it was. What it reads does not grow
+-- with the number that have expired.
 create function api.hold_lapse(
-    p_items bigint[], p_buyer uuid, p_limit integer, p_now timestamptz)
+    p_items bigint[], p_buyers uuid[], p_limit integer, p_now timestamptz)
 returns integer
 language plpgsql as $$
 declare
@@ -189,11 +192,20 @@ begin
     select array_agg(hold_id), array_agg(item_id), array_agg(bucket),
         array_agg(-qty)
     into holds, items, buckets, qtys
-    from (select hold_id, item_id, bucket, qty from data.hold_line
-        where item_id = any (p_items) and state = 'held'
-            and expires_at <= p_now
-            and (p_buyer is null or buyer = p_buyer)
-        order by expires_at limit p_limit) due;
+    from (select due.* from unnest(p_items) i (item_id)
+        cross join lateral (
+            select l.hold_id, l.item_id, l.bucket, l.qty from data.hold_line l
+            where l.item_id = i.item_id and (l.state = 'held') is true
+                and l.expires_at <= p_now
+            order by l.expires_at limit p_limit) due
+        union
+        select own.hold_id, own.item_id, own.bucket, own.qty
+        from unnest(p_buyers) b (buyer)
+        cross join unnest(p_items) i (item_id)
+        cross join lateral (select * from data.hold_line l
+            where l.buyer = b.buyer and l.item_id = i.item_id
+                and l.state = 'held' and l.lead limit 1) own
+        where own.expires_at <= p_now) l;
     if holds is null then
         return 0;
     end if;
@@ -283,7 +295,9 @@ begin
     from item where sku = any (p_skus);
     perform api.stock_lock(item_ids);
     moment := clock_timestamp();
-    perform api.hold_lapse(item_ids, null, 100, moment);
+    -- A buyer's own hold, if it has expired, would stand in the way of a new
+    -- one.
+    perform api.hold_lapse(item_ids, p_buyers, 100, moment);
     for i in 1 .. cardinality(p_ids) loop
         request := i;
         select * into got from api.hold_take_one(p_ids[i], p_buyers[i],
@@ -345,16 +359,16 @@ begin
         select * into goods from data.item where sku = p_skus[k];
         select r.outcome, r.members::text into outcome, document
         from api.hold_refusal(goods, p_buyer, p_qtys[k], p_now) r;
-        if outcome is null and money <> goods.currency then
-            outcome := 'mixed-currencies';
-        end if;
-        money := goods.currency;
+        exit when outcome is not null;
         total := total + goods.price * p_qtys[k];
-        if outcome is null and total > 99999999 then
+        if money <> goods.currency then
+            outcome := 'mixed-currencies';
+        elsif total > 99999999 then
             outcome := 'limit';
             document := json_build_object('item', goods.sku);
         end if;
         exit when outcome is not null;
+        money := goods.currency;
         for line in select bucket, amount
             from api.stock_pick(goods.item_id, p_qtys[k], p_buyer)
             with ordinality as u (bucket, amount, nr)
@@ -458,7 +472,7 @@ begin
         return;
     end if;
     have := api.buyer_units(p_buyer, p_item.item_id, 0, p_now);
-    if p_qty > p_item.per_buyer - have then
+    if (p_qty between 1 and p_item.per_buyer - have) is not true then
         outcome := 'limit';
         members := json_build_object('limit', p_item.per_buyer,
             'have', have, 'hold', (select h.id
@@ -468,9 +482,6 @@ begin
                 order by h.hold_id desc limit 1));
         return;
     end if;
-    -- This buyer's own hold, if it has expired, goes first: its line would
-    -- stand in the way of the new one.
-    perform api.hold_lapse(array[p_item.item_id], p_buyer, 1000, p_now);
     loop
         select sum(total + allowance - held - sold), sum(held)
         into free, held_now from data.stock where item_id = p_item.item_id;
@@ -575,7 +586,7 @@ begin
     for due in
         select i.item_id from item i
         where exists (select from hold_line l
-            where l.item_id = i.item_id and l.state = 'held'
+            where l.item_id = i.item_id and (l.state = 'held') is true
                 and l.expires_at <= clock_timestamp())
     loop
         if (select count(*) from (select from stock where item_id = due
@@ -593,7 +604,7 @@ begin
     end if;
     select min(first) into soonest from item i
     cross join lateral (select expires_at as first from hold_line l
-        where l.item_id = i.item_id and l.state = 'held'
+        where l.item_id = i.item_id and (l.state = 'held') is true
         order by expires_at limit 1) l;
     next_in_ms := least(1000, coalesce(greatest(20,
         api.ms_until(soonest, clock_timestamp())), 1000));

@@ -21,7 +21,7 @@ begin
             from data.stock where item_id = i.item_id) s
         cross join lateral (
             select coalesce(sum(qty), 0)::bigint as qty from data.hold_line
-            where item_id = i.item_id and state = 'held'
+            where item_id = i.item_id and (state = 'held') is true
                 and expires_at <= c.moment) d)
     select json_build_object(
         'now', api.iso(clock_timestamp()),
@@ -49,7 +49,8 @@ end
 $$;
 
 -- Adds an item with its units spread over p_buckets rows, the remainder over
--- the first of them. added; exists (of that SKU), nothing changed.
+-- the first of them; an allowance of NULL is none. added; exists (of that
+-- SKU), nothing changed.
 create function api.item_add(
     p_sku text, p_title text, p_price bigint, p_currency text,
     p_total bigint, p_allowance bigint, p_hold_seconds integer,
@@ -60,6 +61,7 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     new_id bigint;
 begin
+    p_allowance := coalesce(p_allowance, 0);
     insert into item (sku, title, price, currency, hold_seconds, per_buyer,
         opens_at, closes_at, late)
     values (p_sku, p_title, p_price, p_currency, p_hold_seconds, p_per_buyer,
@@ -99,7 +101,7 @@ begin atomic
             sum(held)::bigint as held, sum(sold)::bigint as sold,
             count(*) as buckets,
             (select coalesce(sum(qty), 0)::bigint from data.hold_line l
-                where l.item_id = i.item_id and l.state = 'held'
+                where l.item_id = i.item_id and (l.state = 'held') is true
                     and l.expires_at <= clock_timestamp()) as due
         from data.stock where item_id = i.item_id) s
     where i.sku = p_sku;
@@ -136,14 +138,20 @@ begin
     perform api.stock_lock(array[target.item_id]);
     select * into target from item where sku = p_sku for update;
     before_set := api.item_show(p_sku)::jsonb;
-    if p_version <> target.version then
+    if p_version is distinct from target.version then
         return 'changed';
     end if;
     if p_total is not null then
-        spread := api.stock_spread(target.item_id, p_total);
-        if spread is null then
-            return 'short';
-        end if;
+        loop
+            spread := api.stock_spread(target.item_id, p_total);
+            exit when spread is not null;
+            -- What has expired is not in the way.
+            if api.hold_lapse(array[target.item_id], null, 1000,
+                clock_timestamp()) = 0
+            then
+                return 'short';
+            end if;
+        end loop;
         update stock s set total = u.total, version = s.version + 1
         from unnest(spread) with ordinality as u (total, nr)
         where s.item_id = target.item_id and s.bucket = u.nr;

@@ -14,6 +14,16 @@ begin
 end
 $$;
 
+-- A call has been answered. Whoever locks a payment and its calls locks the
+-- payment first: a webhook about the same thing often comes at the same time.
+create function api.outbox_done(p_outbox_id bigint) returns void
+language plpgsql as $$
+begin
+    update data.outbox set done_at = clock_timestamp(), last_error = null
+    where outbox_id = p_outbox_id and done_at is null;
+end
+$$;
+
 -- The session has come to its end by itself: no call about it is needed.
 create function api.outbox_drop(p_payment_id bigint) returns void
 language sql
@@ -46,12 +56,20 @@ returns table (outbox_id bigint, kind text, try integer, key text,
     session_expires_at bigint)
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
-    with unasked as (
-        update outbox o set done_at = clock_timestamp()
-        from payment p join hold h on h.hold_id = p.hold_id
-        where p.payment_id = o.payment_id and o.kind = 'open' and o.try = 0
+    perform api.event_unpark();
+    with ended as (
+        select p.payment_id
+        from outbox o
+        join payment p on p.payment_id = o.payment_id
+        join hold h on h.hold_id = p.hold_id
+        where o.kind = 'open' and o.try = 0
             and o.done_at is null and not o.stuck
             and (h.state <> 'held' or h.expires_at <= clock_timestamp())
+        for update of p skip locked),
+    unasked as (
+        update outbox o set done_at = clock_timestamp() from ended e
+        where o.payment_id = e.payment_id and o.kind = 'open' and o.try = 0
+            and o.done_at is null and not o.stuck
         returning o.payment_id)
     update payment p set state = 'expired' from unasked u
     where p.payment_id = u.payment_id and p.state = 'opening';
@@ -90,7 +108,8 @@ begin atomic
 end;
 
 -- The session is open. When its hold has ended meanwhile, it is ended at
--- once; else when the hold ends.
+-- once; else when the hold ends. Locks: the hold (it may be given up at this
+-- moment), payment, call.
 create function api.cashier_opened(
     p_outbox_id bigint, p_session_id text, p_url text)
 returns void
@@ -99,19 +118,21 @@ declare
     target payment;
     bought hold;
 begin
-    update outbox set done_at = clock_timestamp(), last_error = null
-    where outbox_id = p_outbox_id and done_at is null;
-    select p.* into target
-    from outbox o join payment p on p.payment_id = o.payment_id
-    where o.outbox_id = p_outbox_id for update of p;
-    update payment
-    set session_id = coalesce(session_id, p_session_id), url = p_url,
+    select h.* into bought from hold h
+    where h.hold_id = (select p.hold_id
+        from outbox o join payment p on p.payment_id = o.payment_id
+        where o.outbox_id = p_outbox_id) for update;
+    update payment p
+    set session_id = coalesce(p.session_id, p_session_id), url = p_url,
         state = 'open', opened_at = clock_timestamp()
-    where payment_id = target.payment_id and state = 'opening';
-    if not found then
+    from outbox o
+    where o.outbox_id = p_outbox_id and p.payment_id = o.payment_id
+        and p.state = 'opening'
+    returning p.* into target;
+    perform api.outbox_done(p_outbox_id);
+    if target.payment_id is null then
         return;
     end if;
-    select * into bought from hold where hold_id = target.hold_id;
     perform api.outbox_add('expire', target.payment_id,
         replace(target.key, 'cs-', 'expire-'),
         case when bought.state = 'held' then bought.expires_at
@@ -123,11 +144,10 @@ $$;
 create function api.cashier_expired(p_outbox_id bigint) returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
-    update outbox set done_at = clock_timestamp(), last_error = null
-    where outbox_id = p_outbox_id and done_at is null;
     update payment p set state = 'expired' from outbox o
     where o.outbox_id = p_outbox_id and p.payment_id = o.payment_id
         and p.state in ('open', 'opening');
+    perform api.outbox_done(p_outbox_id);
 end
 $$;
 
@@ -141,16 +161,16 @@ declare
     outside_id text;
     result record;
 begin
-    update outbox set done_at = clock_timestamp(), last_error = null
-    where outbox_id = p_outbox_id and done_at is null;
     select o.payment_id, h.id into target, outside_id
     from outbox o join payment p on p.payment_id = o.payment_id
     join hold h on h.hold_id = p.hold_id
     where o.outbox_id = p_outbox_id;
     perform api.hold_lock(outside_id);
     perform 1 from payment where payment_id = target for update;
+    perform 1 from refund where payment_id = target for update;
+    perform api.outbox_done(p_outbox_id);
     select * into result
-    from api.refund_news(target, p_refund_ref, p_state);
+    from api.refund_news(target, p_refund_ref, p_state, null);
     return result.outcome;
 end
 $$;
@@ -175,10 +195,10 @@ create function api.cashier_refused(p_outbox_id bigint, p_error text)
 returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
-    update outbox set stuck = true, last_error = left(p_error, 500)
-    where outbox_id = p_outbox_id and done_at is null;
     update payment p set state = 'refused' from outbox o
     where o.outbox_id = p_outbox_id and o.kind = 'open'
         and p.payment_id = o.payment_id and p.state = 'opening';
+    update outbox set stuck = true, last_error = left(p_error, 500)
+    where outbox_id = p_outbox_id and done_at is null;
 end
 $$;

@@ -52,7 +52,7 @@ begin
     end if;
     outcome := case
         when target.state = 'paid' then 'paid'
-        when latest.state in ('checking', 'mismatch', 'paid') then 'checking'
+        when latest.state in ('checking', 'mismatch') then 'checking'
         when target.state <> 'held' or target.expires_at <= moment
             then 'ended'
         when latest.state = 'open' then 'ready'
@@ -128,7 +128,7 @@ $$;
 
 -- Acts on an event of the inbox and records what came of it. Safe to call
 -- again at any time: the states below never go backwards.
--- Locks: stock rows, hold, payment.
+-- Locks: stock rows, hold, payment, refund, calls, and last the event.
 create function api.event_apply(p_seq bigint) returns text
 language plpgsql as $$
 declare
@@ -137,7 +137,7 @@ declare
     outside_id text;
     result record;
 begin
-    select * into e from data.event where event_seq = p_seq for update;
+    select * into e from data.event where event_seq = p_seq;
     if e.kind in ('ignore', 'unusable') then
         update data.event set outcome = case e.kind
             when 'ignore' then 'ignored' else 'unusable' end
@@ -146,8 +146,12 @@ begin
     end if;
     target := api.event_payment(e);
     if target.payment_id is null then
-        update data.event set outcome = 'unmatched' where event_seq = p_seq;
-        return 'unmatched';
+        -- It may be about to be committed by whoever has locked the hold.
+        perform api.hold_lock(e.hold);
+        target := api.event_payment(e);
+    end if;
+    if target.payment_id is null then
+        return api.event_park(e);
     end if;
     select id into outside_id from data.hold
     where hold_id = target.hold_id;
@@ -161,16 +165,53 @@ begin
         select * into result from api.payment_news(
             target.payment_id, e.kind, e.session_id);
     elsif e.kind = 'refund' then
-        select * into result from api.refund_news(
-            target.payment_id, e.refund_ref, e.refund_state);
+        select * into result from api.refund_news(target.payment_id,
+            e.refund_ref, e.refund_state, e.amount);
     else
         select 'person' as outcome, 'the payment is disputed' as detail
         into result;
     end if;
     update data.event
     set outcome = result.outcome, detail = coalesce(result.detail, detail)
-    where event_seq = p_seq;
+    where event_seq = p_seq and outcome in ('received', 'unmatched');
     return result.outcome;
+end
+$$;
+
+-- An event that no payment of ours fits: it waits for our own record, or
+-- belongs elsewhere. Money for a hold that has one already is neither.
+create function api.event_park(p_event data.event) returns text
+language plpgsql as $$
+declare
+    astray boolean := p_event.kind = 'paid' and exists (
+        select from data.payment p join data.hold h using (hold_id)
+        where h.id = p_event.hold);
+begin
+    update data.event
+    set outcome = case when astray then 'person' else 'unmatched' end,
+        detail = case when astray
+            then 'paid through a page that was not opened here'
+            else detail end
+    where event_seq = p_event.event_seq
+        and outcome in ('received', 'unmatched')
+    returning outcome into p_event.outcome;
+    return p_event.outcome;
+end
+$$;
+
+-- Acts on an event that came before our own record of its payment and was
+-- still being written when that was. One at a time: its locks are an order's.
+create function api.event_unpark() returns void
+language plpgsql as $$
+begin
+    perform api.event_apply(parked.event_seq)
+    from (select e.event_seq from data.outbox o
+        join data.payment p using (payment_id)
+        join data.hold h using (hold_id)
+        join data.event e on e.hold = h.id and e.provider = p.provider
+        where o.kind = 'open' and o.done_at is null and not o.stuck
+            and e.outcome = 'unmatched'
+        order by e.event_seq limit 1) parked;
 end
 $$;
 
@@ -213,6 +254,10 @@ begin
     select * into target from data.payment where payment_id = p_payment_id;
     if target.state in ('paid', 'mismatch') then
         outcome := 'repeat';
+        return;
+    elsif coalesce(p_amount, 0) < 1 or p_currency is null then
+        outcome := 'person';
+        detail := 'paid, but no amount or no currency is said';
         return;
     end if;
     update data.payment
@@ -277,32 +322,32 @@ create function api.hold_retake(p_hold data.hold, p_now timestamptz)
 returns boolean
 language plpgsql as $$
 declare
-    items bigint[];
     line record;
-    short boolean := false;
 begin
-    select array_agg(distinct item_id) into items
-    from data.hold_line where hold_id = p_hold.hold_id;
-    -- Whatever is still counted as held for this hold, and whatever else has
-    -- expired, is free.
+    -- Whatever is still counted as held for this hold is free, and so is what
+    -- else has expired.
     perform api.hold_release(p_hold.hold_id, 'expired', p_now);
-    loop
-        exit when api.hold_lapse(items, null, 1000, p_now) = 0;
-    end loop;
-    for line in select i.item_id, i.late, i.per_buyer, sum(l.qty) as qty
+    for line in select i.item_id, i.late, i.per_buyer,
+            sum(l.qty)::bigint as qty
         from data.hold_line l join data.item i using (item_id)
         where l.hold_id = p_hold.hold_id
         group by i.item_id
     loop
-        short := short or not 'retake' = any (line.late)
+        if 'retake' <> all (line.late)
             or line.qty > line.per_buyer - api.buyer_units(
                 p_hold.buyer, line.item_id, p_hold.hold_id, p_now)
-            or not exists (select from api.stock_pick(
-                line.item_id, line.qty::bigint, p_hold.buyer));
+        then
+            return false;
+        end if;
+        while not exists (select from api.stock_pick(
+            line.item_id, line.qty, p_hold.buyer))
+        loop
+            if api.hold_lapse(array[line.item_id], null, 1000, p_now) = 0
+            then
+                return false;
+            end if;
+        end loop;
     end loop;
-    if short then
-        return false;
-    end if;
     perform api.hold_resell(p_hold, p_now);
     return true;
 end
@@ -387,9 +432,10 @@ $$;
 
 -- What the provider says of a refund. Its states only go forward: owed,
 -- pending, succeeded, failed; a refund may fail weeks after it succeeded, and
--- then a person must pay the buyer another way.
+-- then a person must pay the buyer another way. Until we know our refund's
+-- name, its amount says which it is: somebody may have given a part back.
 create function api.refund_news(
-    p_payment_id bigint, p_refund_ref text, p_state text,
+    p_payment_id bigint, p_refund_ref text, p_state text, p_amount bigint,
     out outcome text, out detail text)
 language plpgsql as $$
 declare
@@ -400,8 +446,9 @@ begin
     select * into target from data.refund
     where payment_id = p_payment_id for update;
     if target.refund_id is null
-        or (target.refund_ref is not null and p_refund_ref is not null
-            and target.refund_ref <> p_refund_ref)
+        or target.refund_ref <> p_refund_ref
+        or (target.refund_ref is null and target.amount <> p_amount)
+        or array_position(ranks, p_state) is null
     then
         outcome := 'person';
         detail := 'a refund that was not made here';

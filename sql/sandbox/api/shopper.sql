@@ -129,7 +129,7 @@ $$;
 create function sandbox.session_page(p_id text)
 returns table (view text, error text, name text, quantity bigint,
     amount bigint, currency text, left_ms bigint, pay_in_ms bigint,
-    success_url text, back_url text)
+    success_url text, back_url text, refunded bigint)
 language sql volatile security definer
 set search_path = sandbox_data, pg_temp
 begin atomic
@@ -138,7 +138,8 @@ begin atomic
         s.name, s.quantity, s.unit_amount * s.quantity, upper(s.currency),
         sandbox.ms_until(s.expires_at), sandbox.ms_until(s.pay_at),
         s.success_url, coalesce(s.cancel_url,
-            substring(s.success_url from '^https?://[^/?#]+') || '/')
+            substring(s.success_url from '^https?://[^/?#]+') || '/'),
+        coalesce(p.refunded, 0)
     from sandbox_data.session s
     left join sandbox_data.payment p using (session_id)
     where s.id = p_id;

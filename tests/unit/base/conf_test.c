@@ -121,7 +121,7 @@ numbers_out_of_range_stop_the_start(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		(void)snprintf(text, sizeof(text), "%s[server]\nworkers = %s\n",
+		snprintf(text, sizeof(text), "%s[server]\nworkers = %s\n",
 		    WHOLE, bad[i]);
 		assert_refused(text, "server.workers ");
 	}
@@ -170,8 +170,8 @@ addresses_are_checked(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		(void)snprintf(text, sizeof(text),
-		    "[server]\npublic_url = %s\n", bad[i]);
+		snprintf(text, sizeof(text), "[server]\npublic_url = %s\n",
+		    bad[i]);
 		assert_refused(text, "server.public_url must be http");
 	}
 	assert_read(WHOLE "[sandbox]\npay_url = http://127.0.0.1:8081\n"
@@ -218,10 +218,10 @@ values_are_whole_or_refused(void **state)
 	assert_refused(WHOLE "old_webhook_secret = a\n  b\n", "line 10 of ");
 	memset(filler, 'x', 300);
 	filler[300] = '\0';
-	(void)snprintf(text, sizeof(text), "%sold_webhook_secret = %s\n", WHOLE,
+	snprintf(text, sizeof(text), "%sold_webhook_secret = %s\n", WHOLE,
 	    filler);
 	assert_refused(text, "is too long");
-	(void)snprintf(text, sizeof(text), "# %s\n%s", filler, WHOLE);
+	snprintf(text, sizeof(text), "# %s\n%s", filler, WHOLE);
 	assert_read(text);
 	conf_release(&conf);
 }
@@ -237,8 +237,8 @@ every_length_of_line_is_whole_or_refused(void **state)
 	for (size_t len = 1; len < sizeof(filler); len++) {
 		memset(filler, 'x', len);
 		filler[len] = '\0';
-		(void)snprintf(text, sizeof(text), "%sold_webhook_secret=%s\n",
-		    WHOLE, filler);
+		snprintf(text, sizeof(text), "%sold_webhook_secret=%s\n", WHOLE,
+		    filler);
 		file_write(text, strlen(text));
 		if (!conf_read(&conf, path)) {
 			assert_string_equal(conf.stripe.old_webhook_secret,
@@ -313,8 +313,8 @@ a_value_may_lie_in_a_file(void **state)
 	assert_int_equal(write(fd, value, 300), 300);
 	assert_int_equal(close(fd), 0);
 	value[299] = '\0';
-	(void)snprintf(text, sizeof(text), "%sold_webhook_secret_file = %s\n",
-	    WHOLE, secret);
+	snprintf(text, sizeof(text), "%sold_webhook_secret_file = %s\n", WHOLE,
+	    secret);
 	assert_read(text);
 	assert_string_equal(conf.stripe.old_webhook_secret, value);
 	conf_release(&conf);

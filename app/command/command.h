@@ -1,0 +1,94 @@
+/*
+ * The operator's commands: one file per noun, one function per command. A
+ * command prints its answer on standard output and its reason for not doing
+ * it, in one line, on standard error.
+ */
+#ifndef COMMAND_COMMAND_H
+#define COMMAND_COMMAND_H
+
+#include "base/conf.h"
+#include "io/db.h"
+
+#include <stdbool.h>
+
+/* Exit status, as scripts rely on it. */
+enum {
+	EXIT_DONE = 0,
+	EXIT_REFUSED = 1, /* or a check failed */
+	EXIT_USAGE = 2,
+	EXIT_UNREACHABLE = 3, /* the database or the provider */
+};
+
+/* What a stock row can count, at most. */
+#define UNITS_MAX 1000000000
+
+struct command {
+	const char *noun;
+	const char *verb; /* NULL: the noun is the whole command */
+	const char *usage; /* what may follow */
+	const char *help; /* one line */
+	int (*run)(const struct conf *conf, int argc, char **argv);
+};
+
+/* All of them, up to one without a noun. */
+extern const struct command commands[];
+
+int
+command_serve(const struct conf *conf, int argc, char **argv);
+int
+command_sandbox(const struct conf *conf, int argc, char **argv);
+int
+command_setup(const struct conf *conf, int argc, char **argv);
+int
+command_migrate(const struct conf *conf, int argc, char **argv);
+int
+command_item_add(const struct conf *conf, int argc, char **argv);
+int
+command_item_set(const struct conf *conf, int argc, char **argv);
+int
+command_item_show(const struct conf *conf, int argc, char **argv);
+int
+command_item_list(const struct conf *conf, int argc, char **argv);
+int
+command_page(const struct conf *conf, int argc, char **argv);
+int
+command_hold_list(const struct conf *conf, int argc, char **argv);
+int
+command_order_show(const struct conf *conf, int argc, char **argv);
+int
+command_event_list(const struct conf *conf, int argc, char **argv);
+int
+command_audit(const struct conf *conf, int argc, char **argv);
+
+/* Says why on standard error and gives the status to return. */
+int
+command_fail(int status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* The same for a call that did not come through. */
+int
+command_db_fail(const struct db *db, enum db_status status);
+
+/*
+ * An option of a command. A value is stored at text; an option without one
+ * (flag not NULL) sets *flag.
+ */
+struct option_spec {
+	const char *name; /* "--title" */
+	const char **text;
+	bool *flag;
+};
+
+/*
+ * Sorts argv into options (up to a spec without a name) and at most one word,
+ * stored at *word (NULL: none is taken). False, with the reason told, when
+ * anything is unknown, doubled or lacks its value.
+ */
+bool
+command_options(const struct option_spec *specs, const char **word, int argc,
+    char **argv);
+/* A whole number from least to most, or false with the reason told. */
+bool
+command_number(const char *name, const char *text, int64_t least, int64_t most,
+    int64_t *out);
+
+#endif

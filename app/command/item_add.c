@@ -1,0 +1,178 @@
+/* item add: the words of a new item, checked before the database sees them. */
+#include "base/money.h"
+#include "base/str.h"
+#include "command/command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What the item's and the stock row's constraints allow. */
+#define HOLD_SECONDS_MAX 86400
+#define PER_BUYER_MAX 1000
+#define BUCKETS_MAX 1000
+
+/* "10m", "90s", "1h" or plain seconds. */
+static bool
+item_duration(const char *name, const char *text, int *seconds)
+{
+	size_t len = strlen(text);
+	struct str digits = {text, len};
+	int64_t value, unit = 1;
+
+	if (len > 0 && strchr("smh", text[len - 1]) != NULL) {
+		digits.len--;
+		unit = text[len - 1] == 's' ? 1
+		    : text[len - 1] == 'm'  ? 60
+					    : 3600;
+	}
+	if (!str_int(digits, &value) || value < 1 ||
+	    value > HOLD_SECONDS_MAX / unit) {
+		command_fail(EXIT_USAGE,
+		    "%s is a time from 1s to 24h, like 10m, not %s", name,
+		    text);
+		return false;
+	}
+	*seconds = (int)(value * unit);
+	return true;
+}
+
+/* A moment must say its zone: 10:00 is another moment in each of them. */
+static bool
+item_moment(const char *name, const char *text)
+{
+	size_t len;
+
+	if (text == NULL)
+		return true;
+	len = strlen(text);
+	if (len >= 17 && text[10] == 'T' &&
+	    (text[len - 1] == 'Z' ||
+		(text[len - 3] == ':' && strchr("+-", text[len - 6]))))
+		return true;
+	command_fail(EXIT_USAGE,
+	    "%s is a moment with its zone, like 2026-12-05T10:00:00+01:00, "
+	    "not %s",
+	    name, text);
+	return false;
+}
+
+/* The rule for SKUs, as the table's constraint has it, in words. */
+static bool
+item_sku(const char *sku)
+{
+	struct str s = str_of(sku);
+
+	if (str_is_utf8(s) && s.len > 0 && strpbrk(sku, "/\\") == NULL &&
+	    sku[0] != '.' && sku[0] != ' ' && sku[s.len - 1] != ' ')
+		return true;
+	command_fail(EXIT_USAGE,
+	    "an SKU is 1 to 100 characters without / or \\, not beginning "
+	    "with a dot and without blanks around it");
+	return false;
+}
+
+/* The options of item add, as typed. */
+struct add_words {
+	const char *title, *price, *currency, *total, *allowance, *hold,
+	    *per_buyer, *buckets, *opens, *closes, *late, *kind;
+};
+
+static bool
+add_read(const struct add_words *w, struct item_new *item)
+{
+	struct money money;
+	const char *why;
+	int64_t per_buyer = 1, buckets = 1;
+
+	if (w->kind != NULL && strcmp(w->kind, "count") != 0) {
+		command_fail(EXIT_USAGE,
+		    "--kind %s cannot be sold by this version, only count",
+		    w->kind);
+		return false;
+	}
+	why = money_parse(&money, w->price, w->currency);
+	if (why != NULL) {
+		command_fail(EXIT_USAGE, "--price %s %s: %s", w->price,
+		    w->currency, why);
+		return false;
+	}
+	if (w->late != NULL && strcmp(w->late, "retake,refund") != 0 &&
+	    strcmp(w->late, "refund") != 0) {
+		command_fail(EXIT_USAGE,
+		    "--late is retake,refund or refund, not %s", w->late);
+		return false;
+	}
+	item->price = money.amount;
+	item->currency = w->currency;
+	item->title = w->title;
+	item->opens_at = w->opens;
+	item->closes_at = w->closes;
+	item->retake = w->late == NULL || strcmp(w->late, "refund") != 0;
+	item->hold_seconds = 600;
+	item->allowance = 0;
+	if (!command_number("--total", w->total, 0, UNITS_MAX, &item->total) ||
+	    (w->allowance != NULL && w->allowance[0] != '\0' &&
+		!command_number("--allowance", w->allowance, 0, UNITS_MAX,
+		    &item->allowance)) ||
+	    (w->per_buyer != NULL &&
+		!command_number("--per-buyer", w->per_buyer, 1, PER_BUYER_MAX,
+		    &per_buyer)) ||
+	    (w->buckets != NULL &&
+		!command_number("--buckets", w->buckets, 1, BUCKETS_MAX,
+		    &buckets)) ||
+	    (w->hold != NULL &&
+		!item_duration("--hold", w->hold, &item->hold_seconds)) ||
+	    !item_moment("--opens", w->opens) ||
+	    !item_moment("--closes", w->closes))
+		return false;
+	item->per_buyer = (int)per_buyer;
+	item->buckets = (int)buckets;
+	if (item->price * per_buyer > MONEY_AMOUNT_MAX) {
+		command_fail(EXIT_USAGE,
+		    "--price times --per-buyer is more than a payment can be");
+		return false;
+	}
+	return true;
+}
+
+int
+command_item_add(const struct conf *conf, int argc, char **argv)
+{
+	struct add_words w = {0};
+	struct item_new item = {0};
+	const struct option_spec specs[] = {{"--title", &w.title, NULL},
+	    {"--price", &w.price, NULL}, {"--currency", &w.currency, NULL},
+	    {"--total", &w.total, NULL}, {"--allowance", &w.allowance, NULL},
+	    {"--hold", &w.hold, NULL}, {"--per-buyer", &w.per_buyer, NULL},
+	    {"--buckets", &w.buckets, NULL}, {"--opens", &w.opens, NULL},
+	    {"--closes", &w.closes, NULL}, {"--late", &w.late, NULL},
+	    {"--kind", &w.kind, NULL}, {NULL, NULL, NULL}};
+	struct answer answer;
+	struct db *db;
+	enum db_status status;
+	int result = EXIT_DONE;
+
+	if (!command_options(specs, &item.sku, argc, argv))
+		return EXIT_USAGE;
+	if (item.sku == NULL || w.title == NULL || w.price == NULL ||
+	    w.currency == NULL || w.total == NULL)
+		return command_fail(EXIT_USAGE,
+		    "item add needs an SKU, --title, --price, --currency and "
+		    "--total");
+	if (!item_sku(item.sku) || !add_read(&w, &item))
+		return EXIT_USAGE;
+	answer_init(&answer);
+	db = db_open(conf, DB_OPERATOR, "lastpair item add");
+	status = db_item_add(db, &item, &answer);
+	if (status != DB_OK)
+		result = command_db_fail(db, status);
+	else if (strcmp(answer.outcome, "added") != 0)
+		result = command_fail(EXIT_REFUSED,
+		    "there is an item %s already; nothing was changed",
+		    item.sku);
+	else
+		printf("added %s\n", item.sku);
+	db_close(db);
+	answer_release(&answer);
+	return result;
+}

@@ -1,0 +1,24 @@
+/* What every listing command does around its one call to the database. */
+#ifndef COMMAND_LISTING_H
+#define COMMAND_LISTING_H
+
+#include "command/command.h"
+#include "command/table.h"
+
+struct listing {
+	const struct table_column *columns;
+	const char *none; /* what to say of an empty list */
+	const char *process;
+	bool json; /* print the document as it is */
+	struct db *db;
+	struct buf document;
+	enum db_status status; /* of the call */
+};
+
+void
+listing_open(struct listing *listing, const struct conf *conf);
+/* Prints the document, or the failure; the exit status. */
+int
+listing_close(struct listing *listing);
+
+#endif

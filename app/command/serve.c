@@ -1,0 +1,38 @@
+/* serve, sandbox: the programs that stay. */
+#include "command/command.h"
+
+#include "sandbox.h"
+#include "supervisor.h"
+
+#include <stdio.h>
+
+int
+command_serve(const struct conf *conf, int argc, char **argv)
+{
+	bool check = false;
+	const struct option_spec specs[] = {{"--check", NULL, &check},
+	    {NULL, NULL, NULL}};
+
+	if (!command_options(specs, NULL, argc, argv))
+		return EXIT_USAGE;
+	if (check) {
+		puts("the settings are fine");
+		return EXIT_DONE;
+	}
+	return supervisor_run(conf, conf->file);
+}
+
+int
+command_sandbox(const struct conf *conf, int argc, char **argv)
+{
+	const struct option_spec none[] = {{NULL, NULL, NULL}};
+
+	if (!command_options(none, NULL, argc, argv))
+		return EXIT_USAGE;
+	if (conf->sandbox.pay_url[0] == '\0' ||
+	    conf->sandbox.hook_url[0] == '\0')
+		return command_fail(EXIT_REFUSED,
+		    "sandbox.pay_url and sandbox.hook_url are missing in the "
+		    "settings");
+	return sandbox_run(conf);
+}

@@ -1,0 +1,102 @@
+# shellcheck shell=bash
+# The demo's lastpair.conf: made at the first start with secrets of its own,
+# kept afterwards. A later start only sets the places again, so that what a
+# person changed in it stays. Sourced by shop.sh.
+
+secret() {
+	od -An -v -N "$1" -tx1 /dev/urandom | tr -d ' \n'
+}
+
+# conf_new: the whole file, every key with what it does.
+conf_new() {
+	cat <<-EOF
+		; Settings of the demo shop. Every key can also be given as an
+		; environment variable LASTPAIR_<SECTION>_<KEY>, and every secret
+		; as <key>_file, the name of a file that holds it.
+
+		[database]
+		; libpq connection string, without a user: each process has its own
+		url =
+
+		[server]
+		; the shop's address as browsers know it, without a final slash
+		public_url =
+		; web processes, 1 to 64
+		workers = 2
+		; where web.sock and sandbox.sock are made
+		socket_dir =
+		; holds sql/ and static/
+		share =
+		; how long a statement may wait for a lock, in milliseconds
+		lock_timeout_ms = 2000
+		; how long a statement may take in all, in milliseconds
+		statement_timeout_ms = 5000
+		; expired holds returned in one transaction, 1 to 10000
+		sweep_slice = 500
+
+		[buyer]
+		; signs buyers' cookies: at least 32 characters
+		secret = $(secret 32)
+		; still accepted after a change of secret
+		old_secret =
+
+		[stripe]
+		; where the provider is reached: here the sandbox, a stand-in
+		api_base =
+		; the version of its interface, sent with each call
+		version = 2026-10-28.endive
+		; the key that opens and ends pay pages
+		open_key = sk_test_$(secret 16)
+		; the key that sends money back
+		refund_key = rk_test_$(secret 16)
+		; checks that a webhook comes from the provider
+		webhook_secret = whsec_$(secret 16)
+		; still accepted after a change of webhook_secret
+		old_webhook_secret =
+		; pay pages opened in a second, 1 to 100
+		opens_per_second = 20
+		; how long one call may take, in milliseconds
+		timeout_ms = 20000
+		; calls before a payment or refund is left to a person
+		tries = 20
+
+		[sandbox]
+		; where shoppers reach the stand-in's pay page
+		pay_url =
+		; where it posts its webhooks
+		hook_url =
+	EOF
+}
+
+# conf_set SECTION KEY VALUE: a filter that sets one key of an INI file.
+conf_set() {
+	awk -v section="[$1]" -v key="$2" -v value="$3" '
+	/^\[/ { here = ($0 == section) }
+	{
+		name = $0
+		sub(/[ \t]*=.*/, "", name)
+		if (here && name == key)
+			$0 = key " = " value
+		print
+	}'
+}
+
+# conf_write STATE PORT PAY_PORT: brings STATE/lastpair.conf up to date.
+conf_write() {
+	local state=$1 shop=http://127.0.0.1:$2 pay=http://127.0.0.1:$3
+	local file=$state/lastpair.conf text
+	if [ -s "$file" ]; then
+		text=$(as_runner cat "$file")
+	else
+		text=$(conf_new)
+	fi
+	printf '%s\n' "$text" |
+		conf_set database url "host=$state/s port=5432 dbname=lastpair" |
+		conf_set server public_url "$shop" |
+		conf_set server socket_dir "$state/s" |
+		conf_set server share "$state/share" |
+		conf_set stripe api_base "$pay" |
+		conf_set sandbox pay_url "$pay" |
+		conf_set sandbox hook_url "$shop/pay-callback" |
+		runner_file 600 "$file"
+}

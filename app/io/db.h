@@ -1,0 +1,250 @@
+/*
+ * The database as the processes see it: one typed function per function of
+ * schema api, of the same name. All SQL text stands in the tables of db.c.
+ * A handle belongs to one process and thread. A conflict is tried again here,
+ * at most 3 times with random pauses, and nowhere else.
+ */
+#ifndef IO_DB_H
+#define IO_DB_H
+
+#include "base/buf.h"
+#include "base/conf.h"
+#include "base/token.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A basket's lines: more do not fit on a receipt or in 16 KiB of JSON. */
+#define HOLD_LINES_MAX 20
+/* Characters of an order key (contract: 16 to 255). */
+#define HOLD_KEY_MAX 255
+/* "hld_" and 22 characters. */
+#define HOLD_ID_LEN 26
+
+enum db_status {
+	DB_OK,
+	DB_DOWN, /* away, slow, or in conflict after all tries: 503 */
+	DB_REFUSED, /* a constraint says no; db_error names it */
+};
+
+/* Who calls: its login role and the statements that it may run. */
+enum db_role {
+	DB_OWNER,
+	DB_WEB,
+	DB_SWEEPER,
+	DB_CASHIER,
+	DB_OPERATOR,
+	DB_SANDBOX,
+};
+
+struct db;
+
+/* Never fails; the first call connects. process names it to the server. */
+struct db *
+db_open(const struct conf *conf, enum db_role role, const char *process);
+void
+db_close(struct db *db);
+/* Connects and compares every statement's types with the database's. */
+enum db_status
+db_check(struct db *db);
+const char *
+db_error(const struct db *db);
+
+/*
+ * The answer of a command: the outcome's name as SQL gives it ("created",
+ * "sold-out"), and the hold's document or the problem's members as JSON, or
+ * nothing.
+ */
+struct answer {
+	char outcome[24];
+	struct uuid buyer; /* whose hold it is; hold_take only */
+	struct buf document;
+	struct buf url; /* payment_start: the pay page when "ready" */
+};
+
+void
+answer_init(struct answer *answer);
+void
+answer_release(struct answer *answer);
+
+/* shop ---------------------------------------------------------------- */
+
+struct hold_line {
+	struct str sku;
+	int64_t qty; /* 1.. */
+};
+
+struct hold_request {
+	char id[HOLD_ID_LEN + 1]; /* the name a new hold gets */
+	struct uuid buyer;
+	bool known; /* a cookie says who it is */
+	struct str key; /* empty: none */
+	struct str email; /* empty: none */
+	struct hold_line lines[HOLD_LINES_MAX];
+	size_t count;
+};
+
+/* n requests in one transaction; answers[i] belongs to requests[i]. */
+enum db_status
+db_hold_take(struct db *db, const struct hold_request *requests,
+    struct answer *answers, size_t n);
+/* document empty when there is no such hold; buyer may be NULL. */
+enum db_status
+db_hold_show(struct db *db, struct str id, const struct uuid *buyer,
+    struct buf *document);
+enum db_status
+db_hold_drop(struct db *db, struct str id, const struct uuid *buyer,
+    struct answer *answer);
+enum db_status
+db_availability(struct db *db, const struct str *skus, size_t n,
+    struct buf *document);
+
+struct payment_start {
+	struct str hold;
+	const struct uuid *buyer;
+	const char *provider;
+	const char *return_base; /* the shop's public address */
+};
+
+enum db_status
+db_payment_start(struct db *db, const struct payment_start *start,
+    struct answer *answer);
+
+/* One delivery; empty views become NULL, amount < 0 too. */
+struct settlement {
+	const char *provider;
+	struct str event_id;
+	struct str type;
+	const char *kind; /* as in data.event */
+	struct str hold;
+	struct str session_id;
+	struct str payment_ref;
+	struct str refund_ref;
+	struct str refund_state;
+	int64_t amount;
+	struct str currency;
+	struct str detail;
+	struct str body;
+};
+
+/* Only answer->outcome is set. */
+enum db_status
+db_payment_settle(struct db *db, const struct settlement *settlement,
+    struct answer *answer);
+
+/* sweeper --------------------------------------------------------------- */
+
+enum db_status
+db_sweep(struct db *db, int limit, int64_t *returned, int64_t *next_in_ms);
+
+/* cashier ------------------------------------------------------------- */
+
+struct job {
+	int64_t id;
+	char kind[8]; /* open, expire, refund */
+	int try;
+	struct buf key, hold, session_id, payment_ref, currency, title,
+	    return_url;
+	int64_t number;
+	int64_t amount;
+	int64_t session_expires_at;
+};
+
+void
+job_init(struct job *job);
+void
+job_release(struct job *job);
+
+/* *found says whether a call was due; it is ours for lease_ms. */
+enum db_status
+db_cashier_claim(struct db *db, int lease_ms, struct job *job, bool *found);
+/* Waits until a call may be due, at most most_ms; NOTIFY ends it early. */
+void
+db_cashier_wait(struct db *db, int most_ms);
+enum db_status
+db_cashier_opened(struct db *db, const struct job *job, const char *session_id,
+    const char *url);
+enum db_status
+db_cashier_expired(struct db *db, const struct job *job);
+enum db_status
+db_cashier_refunded(struct db *db, const struct job *job,
+    const char *refund_ref, const char *state);
+
+struct job_retry {
+	const char *error; /* one line, no secret */
+	int64_t delay_ms; /* until the next try */
+	int tries; /* how many there are */
+};
+
+/* *stuck: that was the last try, a person is needed. */
+enum db_status
+db_cashier_retry(struct db *db, const struct job *job,
+    const struct job_retry *retry, bool *stuck);
+enum db_status
+db_cashier_refused(struct db *db, const struct job *job, const char *error);
+
+/* operator -------------------------------------------------------------- */
+
+struct item_new {
+	const char *sku;
+	const char *title;
+	int64_t price;
+	const char *currency;
+	int64_t total;
+	int64_t allowance;
+	int hold_seconds;
+	int per_buyer;
+	int buckets;
+	const char *opens_at; /* ISO 8601 with a zone, or NULL */
+	const char *closes_at;
+	bool retake; /* a late payment may take free units again */
+};
+
+enum db_status
+db_item_add(struct db *db, const struct item_new *item, struct answer *answer);
+
+/* NULL, or below 0: leave as it is. */
+struct item_edit {
+	const char *sku;
+	int64_t version; /* the version that the operator saw */
+	const char *title;
+	int64_t price;
+	int64_t total;
+	const char *status;
+	const char *by;
+};
+
+enum db_status
+db_item_set(struct db *db, const struct item_edit *edit, struct answer *answer);
+/* document empty when there is none */
+enum db_status
+db_item_show(struct db *db, const char *sku, struct buf *document);
+enum db_status
+db_item_list(struct db *db, struct buf *document);
+enum db_status
+db_hold_list(struct db *db, const char *state, const char *sku, int limit,
+    struct buf *document);
+enum db_status
+db_order_show(struct db *db, const char *name, struct buf *document);
+enum db_status
+db_event_list(struct db *db, const char *outcome, int limit,
+    struct buf *document);
+enum db_status
+db_person_list(struct db *db, struct buf *document);
+/* The breaches as a JSON array of {promise, what, which}. */
+enum db_status
+db_audit(struct db *db, struct buf *document);
+
+/* owner ----------------------------------------------------------------- */
+
+/*
+ * Brings the database up to date with the scripts below share/sql: what is
+ * missing of migrations/, then api/ and grants.sql anew, then the sandbox's,
+ * if wanted. All in one transaction: a failure changes nothing. Tells each
+ * step to say.
+ */
+enum db_status
+db_migrate(struct db *db, const char *share, bool sandbox,
+    void (*say)(const char *line));
+
+#endif

@@ -1,0 +1,266 @@
+/* The web's calls, the settling of events, and the sweeper's one call. */
+#include "io/db.h"
+#include "io/db_call.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct pg_statement web_statements[] = {
+    {"availability", "select api.availability($1)", "text[]", "text"},
+    {"hold_take",
+	"select request, outcome, buyer, document "
+	"from api.hold_take($1, $2, $3, $4, $5, $6, $7, $8)",
+	"text[],uuid[],boolean[],text[],text[],integer[],text[],bigint[]",
+	"integer,text,uuid,text"},
+    {"hold_show", "select api.hold_show($1, $2)", "text,uuid", "text"},
+    {"hold_drop", "select outcome, document from api.hold_drop($1, $2)",
+	"text,uuid", "text,text"},
+    {"payment_start",
+	"select outcome, url, document "
+	"from api.payment_start($1, $2, $3, $4)",
+	"text,uuid,text,text", "text,text,text"},
+    DB_SETTLE_STATEMENT,
+};
+
+static const struct pg_statement sweeper_statements[] = {
+    {"sweep", "select returned, next_in_ms from api.sweep($1)", "integer",
+	"integer,bigint"},
+};
+
+#define TABLE(a) \
+	{ \
+		a, sizeof(a) / sizeof((a)[0]) \
+	}
+const struct db_table db_table_web = TABLE(web_statements);
+const struct db_table db_table_sweeper = TABLE(sweeper_statements);
+
+/* hold_take's arguments, as array literals. */
+enum take_arg {
+	ARG_ID,
+	ARG_BUYER,
+	ARG_KNOWN,
+	ARG_KEY,
+	ARG_EMAIL,
+	ARG_REQUEST,
+	ARG_SKU,
+	ARG_QTY,
+	ARGS,
+};
+
+static void
+take_add(struct buf *array, struct str s)
+{
+	pg_array_add(array, s.len == 0 ? NULL : s.text, s.len);
+}
+
+static void
+take_add_int(struct buf *array, int64_t value)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	pg_array_add(array, text, strlen(text));
+}
+
+static void
+take_add_request(struct buf *args, const struct hold_request *r, size_t nr)
+{
+	size_t i;
+
+	take_add(&args[ARG_ID], str_of(r->id));
+	take_add(&args[ARG_BUYER], str_of(r->buyer.text));
+	take_add(&args[ARG_KNOWN], str_of(r->known ? "t" : "f"));
+	take_add(&args[ARG_KEY], r->key);
+	take_add(&args[ARG_EMAIL], r->email);
+	for (i = 0; i < r->count; i++) {
+		take_add_int(&args[ARG_REQUEST], (int64_t)nr);
+		take_add(&args[ARG_SKU], r->lines[i].sku);
+		take_add_int(&args[ARG_QTY], r->lines[i].qty);
+	}
+}
+
+static void
+take_read(struct answer *answers, const struct pg_rows *rows)
+{
+	size_t row;
+
+	for (row = 0; row < pg_rows_count(rows); row++) {
+		struct answer *a = &answers[pg_int(rows, row, 0) - 1];
+		struct str document = pg_value(rows, row, 3);
+
+		db_outcome(a, rows, row, 1);
+		uuid_parse(&a->buyer, pg_value(rows, row, 2));
+		buf_reset(&a->document);
+		buf_add(&a->document, document.text, document.len);
+	}
+}
+
+enum db_status
+db_hold_take(struct db *db, const struct hold_request *requests,
+    struct answer *answers, size_t n)
+{
+	struct buf args[ARGS];
+	const char *values[ARGS];
+	struct pg_rows *rows;
+	enum db_status status;
+	size_t i;
+
+	for (i = 0; i < ARGS; i++)
+		buf_init(&args[i]);
+	for (i = 0; i < n; i++)
+		take_add_request(args, &requests[i], i + 1);
+	for (i = 0; i < ARGS; i++)
+		values[i] = pg_array_end(&args[i]);
+	status = db_call(db, "hold_take", values, ARGS, &rows);
+	if (status == DB_OK) {
+		take_read(answers, rows);
+		pg_rows_free(rows);
+	}
+	for (i = 0; i < ARGS; i++)
+		buf_release(&args[i]);
+	return status;
+}
+
+enum db_status
+db_hold_show(struct db *db, struct str id, const struct uuid *buyer,
+    struct buf *document)
+{
+	struct buf b;
+	const char *values[2];
+	enum db_status status;
+
+	buf_init(&b);
+	values[0] = db_value(&b, id);
+	values[1] = buyer == NULL ? NULL : buyer->text;
+	status = db_text(db, "hold_show", values, 2, document);
+	buf_release(&b);
+	return status;
+}
+
+enum db_status
+db_hold_drop(struct db *db, struct str id, const struct uuid *buyer,
+    struct answer *answer)
+{
+	struct buf b;
+	const char *values[2];
+	struct pg_rows *rows;
+	enum db_status status;
+	struct str document;
+
+	buf_init(&b);
+	values[0] = db_value(&b, id);
+	values[1] = buyer->text;
+	status = db_call(db, "hold_drop", values, 2, &rows);
+	if (status == DB_OK) {
+		db_outcome(answer, rows, 0, 0);
+		document = pg_value(rows, 0, 1);
+		buf_add(&answer->document, document.text, document.len);
+		pg_rows_free(rows);
+	}
+	buf_release(&b);
+	return status;
+}
+
+enum db_status
+db_availability(struct db *db, const struct str *skus, size_t n,
+    struct buf *document)
+{
+	struct buf array;
+	const char *values[1];
+	enum db_status status;
+	size_t i;
+
+	buf_init(&array);
+	for (i = 0; i < n; i++)
+		pg_array_add(&array, skus[i].text, skus[i].len);
+	values[0] = pg_array_end(&array);
+	status = db_text(db, "availability", values, 1, document);
+	buf_release(&array);
+	return status;
+}
+
+enum db_status
+db_payment_start(struct db *db, const struct payment_start *start,
+    struct answer *answer)
+{
+	struct buf b;
+	const char *values[4];
+	struct pg_rows *rows;
+	enum db_status status;
+	struct str value;
+
+	buf_init(&b);
+	values[0] = db_value(&b, start->hold);
+	values[1] = start->buyer->text;
+	values[2] = start->provider;
+	values[3] = start->return_base;
+	status = db_call(db, "payment_start", values, 4, &rows);
+	if (status == DB_OK) {
+		db_outcome(answer, rows, 0, 0);
+		value = pg_value(rows, 0, 1);
+		buf_add(&answer->url, value.text, value.len);
+		value = pg_value(rows, 0, 2);
+		buf_add(&answer->document, value.text, value.len);
+		pg_rows_free(rows);
+	}
+	buf_release(&b);
+	return status;
+}
+
+enum db_status
+db_payment_settle(struct db *db, const struct settlement *s,
+    struct answer *answer)
+{
+	const struct str texts[] = {s->event_id, s->type, str_of(s->kind),
+	    s->hold, s->session_id, s->payment_ref, s->refund_ref,
+	    s->refund_state, s->currency, s->detail};
+	enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
+	struct buf bufs[TEXTS], body;
+	const char *v[TEXTS];
+	char amount[24];
+	struct pg_rows *rows;
+	enum db_status status;
+	size_t i;
+
+	for (i = 0; i < TEXTS; i++) {
+		buf_init(&bufs[i]);
+		v[i] = db_value(&bufs[i], texts[i]);
+	}
+	buf_init(&body);
+	pg_bytea(&body, s->body);
+	snprintf(amount, sizeof(amount), "%lld", (long long)s->amount);
+	{
+		const char *values[] = {s->provider, v[0], v[1], v[2], v[3],
+		    v[4], v[5], v[6], v[7], s->amount < 0 ? NULL : amount, v[8],
+		    v[9], buf_text(&body)};
+
+		status = db_call(db, "payment_settle", values,
+		    sizeof(values) / sizeof(values[0]), &rows);
+	}
+	if (status == DB_OK) {
+		db_outcome(answer, rows, 0, 0);
+		pg_rows_free(rows);
+	}
+	for (i = 0; i < TEXTS; i++)
+		buf_release(&bufs[i]);
+	buf_release(&body);
+	return status;
+}
+
+enum db_status
+db_sweep(struct db *db, int limit, int64_t *returned, int64_t *next_in_ms)
+{
+	char text[16];
+	const char *values[1] = {text};
+	struct pg_rows *rows;
+	enum db_status status;
+
+	snprintf(text, sizeof(text), "%d", limit);
+	status = db_call(db, "sweep", values, 1, &rows);
+	if (status != DB_OK)
+		return status;
+	*returned = pg_int(rows, 0, 0);
+	*next_in_ms = pg_int(rows, 0, 1);
+	pg_rows_free(rows);
+	return DB_OK;
+}

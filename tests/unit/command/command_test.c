@@ -1,0 +1,219 @@
+/* Options of the command line, and item add's refusals before any call. */
+#include "command/command.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* The database as item add sees it: what it was asked to add. */
+static struct item_new added;
+static int calls;
+
+struct db *
+db_open(const struct conf *conf, enum db_role role, const char *process)
+{
+	(void)conf;
+	(void)role;
+	(void)process;
+	return NULL;
+}
+
+void
+db_close(struct db *db)
+{
+	(void)db;
+}
+
+const char *
+db_error(const struct db *db)
+{
+	(void)db;
+	return "";
+}
+
+void
+answer_init(struct answer *answer)
+{
+	memset(answer, 0, sizeof(*answer));
+}
+
+void
+answer_release(struct answer *answer)
+{
+	(void)answer;
+}
+
+enum db_status
+db_item_add(struct db *db, const struct item_new *item, struct answer *answer)
+{
+	(void)db;
+	added = *item;
+	calls++;
+	memcpy(answer->outcome, "added", sizeof("added"));
+	return DB_OK;
+}
+
+/* item add SKU with the needed options, then what is given up to NULL. */
+static int
+add(const char *sku, const char *price, const char *currency, ...)
+{
+	const char *argv[32] = {sku, "--title", "A title", "--price", price,
+	    "--currency", currency, "--total", "600"};
+	int argc = 9;
+	va_list more;
+
+	va_start(more, currency);
+	while ((argv[argc] = va_arg(more, const char *)) != NULL)
+		argc++;
+	va_end(more);
+	calls = 0;
+	return command_item_add(NULL, argc, (char **)argv);
+}
+
+static void
+defaults_are_one_each_for_ten_minutes(void **state)
+{
+	(void)state;
+	assert_int_equal(add("RUN", "129.00", "EUR", NULL), EXIT_DONE);
+	assert_int_equal(added.price, 12900);
+	assert_int_equal(added.hold_seconds, 600);
+	assert_int_equal(added.per_buyer, 1);
+	assert_int_equal(added.buckets, 1);
+	assert_true(added.retake);
+}
+
+static void
+c08_no_allowance_and_a_blank_one_both_mean_none(void **state)
+{
+	(void)state;
+	added.allowance = -1;
+	assert_int_equal(add("RUN", "1.00", "EUR", "--allowance", "", NULL),
+	    EXIT_DONE);
+	assert_int_equal(added.allowance, 0);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--allowance", "0", NULL),
+	    EXIT_DONE);
+	assert_int_equal(added.allowance, 0);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--allowance", "3", NULL),
+	    EXIT_DONE);
+	assert_int_equal(added.allowance, 3);
+}
+
+static void
+times_are_read_with_their_unit(void **state)
+{
+	(void)state;
+	add("RUN", "1.00", "EUR", "--hold", "90s", NULL);
+	assert_int_equal(added.hold_seconds, 90);
+	add("RUN", "1.00", "EUR", "--hold", "24h", NULL);
+	assert_int_equal(added.hold_seconds, 86400);
+	add("RUN", "1.00", "EUR", "--hold", "45", NULL);
+	assert_int_equal(added.hold_seconds, 45);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--hold", "25h", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--hold", "0", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--hold", "m", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(calls, 0);
+}
+
+static void
+c31_money_is_refused_when_the_item_is_added(void **state)
+{
+	(void)state;
+	assert_int_equal(add("RUN", "500", "JPY", NULL), EXIT_DONE);
+	assert_int_equal(added.price, 500);
+	assert_int_equal(add("RUN", "18.600", "KWD", NULL), EXIT_DONE);
+	assert_int_equal(added.price, 18600);
+	assert_int_equal(add("RUN", "5.124", "KWD", NULL), EXIT_USAGE);
+	assert_int_equal(add("RUN", "19.99", "EUR", NULL), EXIT_DONE);
+	assert_int_equal(added.price, 1999);
+	assert_int_equal(add("RUN", "5", "XXQ", NULL), EXIT_USAGE);
+	assert_int_equal(add("RUN", "0", "EUR", NULL), EXIT_USAGE);
+	assert_int_equal(add("RUN", "1000000.00", "EUR", NULL), EXIT_USAGE);
+	assert_int_equal(calls, 0);
+}
+
+static void
+c55_a_moment_must_say_its_zone(void **state)
+{
+	(void)state;
+	assert_int_equal(add("RUN", "1.00", "EUR", "--opens",
+			     "2026-10-25T10:00:00+01:00", NULL),
+	    EXIT_DONE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--opens",
+			     "2026-10-25T10:00:00Z", NULL),
+	    EXIT_DONE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--opens",
+			     "2026-10-25T10:00:00", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--opens", "tomorrow", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--opens", "", NULL),
+	    EXIT_USAGE);
+}
+
+static void
+c49_an_sku_is_a_file_name_and_text(void **state)
+{
+	(void)state;
+	assert_int_equal(add("01234", "1.00", "EUR", NULL), EXIT_DONE);
+	assert_string_equal(added.sku, "01234");
+	assert_int_equal(add("0", "1.00", "EUR", NULL), EXIT_DONE);
+	assert_int_equal(add("caf\xc3\xa9", "1.00", "EUR", NULL), EXIT_DONE);
+	assert_int_equal(add("1234 ", "1.00", "EUR", NULL), EXIT_USAGE);
+	assert_int_equal(add("../etc", "1.00", "EUR", NULL), EXIT_USAGE);
+	assert_int_equal(add(".hidden", "1.00", "EUR", NULL), EXIT_USAGE);
+	assert_int_equal(add("", "1.00", "EUR", NULL), EXIT_USAGE);
+	assert_int_equal(add("\xff", "1.00", "EUR", NULL), EXIT_USAGE);
+}
+
+static void
+an_order_of_all_that_a_buyer_may_have_can_be_paid(void **state)
+{
+	(void)state;
+	assert_int_equal(add("RUN", "999999.99", "EUR", "--per-buyer", "1",
+			     NULL),
+	    EXIT_DONE);
+	assert_int_equal(add("RUN", "999999.99", "EUR", "--per-buyer", "2",
+			     NULL),
+	    EXIT_USAGE);
+}
+
+static void
+words_that_nobody_knows_are_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(add("RUN", "1.00", "EUR", "--colour", "red", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "another", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--hold", NULL), EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--title", "twice", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--kind", "unit", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(add("RUN", "1.00", "EUR", "--late", "keep", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(calls, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(defaults_are_one_each_for_ten_minutes),
+	    cmocka_unit_test(c08_no_allowance_and_a_blank_one_both_mean_none),
+	    cmocka_unit_test(times_are_read_with_their_unit),
+	    cmocka_unit_test(c31_money_is_refused_when_the_item_is_added),
+	    cmocka_unit_test(c55_a_moment_must_say_its_zone),
+	    cmocka_unit_test(c49_an_sku_is_a_file_name_and_text),
+	    cmocka_unit_test(an_order_of_all_that_a_buyer_may_have_can_be_paid),
+	    cmocka_unit_test(words_that_nobody_knows_are_refused),
+	};
+
+	return cmocka_run_group_tests_name("command", tests, NULL, NULL);
+}
