@@ -69,8 +69,9 @@ $(B)/lastpair: $(B)/obj/app/main.o $(B)/liblastpair.a
 
 # Made anew, so that an object whose source is gone does not stay in it.
 $(B)/liblastpair.a: $(LIB_OBJ)
-	@rm -f $@
-	@ar -rcsD $@ $^
+	@rm -f $@.new
+	@ar -rcsD $@.new $^
+	@mv -f $@.new $@
 
 $(B)/libfakes.a: $(FAKE_OBJ)
 	@mkdir -p $(@D)

@@ -10,20 +10,20 @@
 #include "io/db.h"
 #include "io/http.h"
 #include "pay/provider.h"
+#include "web/settlement.h"
 
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
 
-/* A row whose cashier died comes back after one call's time and this. */
-#define LEASE_SLACK_MS 40000
+/* A row whose cashier died comes back after one call's time and this. Should a
+ * slow cashier still be at it, both ask under the same key. */
+#define LEASE_SLACK_MS 10000
 #define WAIT_MS 1000
 /* Between tries of a call, and while the database is away. */
 #define RETRY_MIN_MS 500
 #define RETRY_MAX_MS 60000
 #define AWAY_MAX_MS 5000
-/* How often to look at a payment that is under way. */
-#define PENDING_MS 60000
 /* The provider takes 25 a second of each kind. */
 #define CALLS_PER_SECOND 20
 
@@ -226,31 +226,9 @@ record_refused(struct cashier *c, const struct job *job, const char *error)
 	return status;
 }
 
-static void
-settlement_fill(struct settlement *settlement, const struct provider *provider,
-    const struct event *event, struct str body)
-{
-	*settlement = (struct settlement){
-	    .provider = provider->name,
-	    .event_id = event->id,
-	    .type = event->type,
-	    .kind = event_kind_name(event->kind),
-	    .hold = event->hold,
-	    .session_id = event->session_id,
-	    .payment_ref = event->payment_ref,
-	    .refund_ref = event->refund_ref,
-	    .refund_state = event->refund_state,
-	    .amount = event->amount,
-	    .currency = str_of(event->currency),
-	    .detail = event->detail,
-	    .body = body,
-	};
-}
-
 /*
- * Records the news of a session as if its webhook had come. Money that has
- * come closes the row; else it is looked at again later: the retry does
- * nothing to a closed row.
+ * Records the news of a session as if its webhook had come, and closes the
+ * row: a session that is complete needs no end.
  */
 static enum db_status
 record_news(struct cashier *c, const struct job *job, struct str body)
@@ -259,23 +237,19 @@ record_news(struct cashier *c, const struct job *job, struct str body)
 	struct event_reader *reader = c->provider->read(c->conf, body, &event);
 	struct settlement settlement;
 	struct answer answer;
-	enum db_status status = DB_OK;
-	struct job_retry retry = {"the payment is under way", PENDING_MS,
-	    c->conf->stripe.tries};
-	bool stuck = false;
+	enum db_status status;
 
 	answer_init(&answer);
 	if (event.kind == EVENT_UNUSABLE) {
-		retry.error = "the session cannot be read";
-	} else {
-		settlement_fill(&settlement, c->provider, &event, body);
-		status = db_payment_settle(c->db, &settlement, &answer);
+		status = record_retry(c, job, "the session cannot be read",
+		    RETRY_MAX_MS);
+		goto out;
 	}
+	settlement_fill(&settlement, c->provider, &event, body);
+	status = db_payment_settle(c->db, &settlement, &answer);
 	if (status == DB_OK)
-		status = db_cashier_retry(c->db, job, &retry, &stuck);
-	if (stuck)
-		log_error("cannot end the session of hold %s: %s",
-		    buf_text(&job->hold), retry.error);
+		status = db_cashier_expired(c->db, job);
+out:
 	answer_release(&answer);
 	c->provider->read_free(reader);
 	return status;

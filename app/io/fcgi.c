@@ -6,6 +6,7 @@
 #include "io/fcgi.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "io/fcgi_guard.h"
 
 #include <errno.h>
 #include <fcgiapp.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -30,6 +32,7 @@ struct fcgi {
 	FCGX_Request request;
 	int fd;
 	bool open; /* a request waits for its answer */
+	struct fcgi_guard guard;
 	struct buf path;
 	struct buf body;
 	struct buf out;
@@ -74,8 +77,8 @@ fcgi_open(int fd)
 	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
 	    sigaction(SIGALRM, &action, NULL) < 0)
 		log_bug("cannot prepare to serve: %s", strerror(errno));
-	if (FCGX_Init() != 0 ||
-	    FCGX_InitRequest(&fcgi->request, fd, FCGI_FAIL_ACCEPT_ON_INTR))
+	/* It gets its connections from us and cannot accept one itself. */
+	if (FCGX_Init() != 0 || FCGX_InitRequest(&fcgi->request, -1, 0) != 0)
 		log_bug("cannot start libfcgi");
 	fcgi->fd = fd;
 	return fcgi;
@@ -88,6 +91,8 @@ fcgi_finish(struct fcgi *fcgi)
 		return;
 	deadline_set(PEER_SECONDS);
 	FCGX_Finish_r(&fcgi->request);
+	/* A peer that wants to keep the connection would keep the process. */
+	FCGX_Free(&fcgi->request, 1);
 	deadline_set(0);
 	fcgi->open = false;
 }
@@ -99,6 +104,7 @@ fcgi_close(struct fcgi *fcgi)
 		return;
 	fcgi_finish(fcgi);
 	FCGX_Free(&fcgi->request, 1);
+	fcgi_guard_release(&fcgi->guard);
 	buf_release(&fcgi->path);
 	buf_release(&fcgi->body);
 	buf_release(&fcgi->out);
@@ -168,13 +174,43 @@ request_fill(struct fcgi *fcgi, struct request *request)
 		request->query = (struct str){mark + 1, uri.len - raw.len - 1};
 }
 
-/* Waits for a connection; false when there is none after all. */
-static bool
+/* Waits for a connection: -1 when there is none after all. */
+static int
 fcgi_wait(const struct fcgi *fcgi)
 {
 	struct pollfd fds[] = {{fcgi->fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};
+	int fd;
 
-	return poll(fds, 2, -1) > 0 && fds[0].revents;
+	if (poll(fds, 2, -1) <= 0 || !fds[0].revents)
+		return -1;
+	fd = accept(fcgi->fd, NULL, NULL);
+	if (fd >= 0)
+		return fd;
+	/* Another process was faster, or the peer went away. */
+	if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+		log_error("could not accept a connection: %s", strerror(errno));
+		clock_sleep_ms(ACCEPT_PAUSE_MS);
+	}
+	return -1;
+}
+
+/*
+ * Has libfcgi read the request on connection fd; true when there is one. With
+ * a connection that it believes to have kept, it does not look for another.
+ */
+static bool
+fcgi_begin(struct fcgi *fcgi, int fd)
+{
+	if (!fcgi_guard(&fcgi->guard, fd)) {
+		(void)close(fd);
+		return false;
+	}
+	fcgi->request.ipcFd = fd;
+	fcgi->request.keepConnection = 1;
+	fcgi->open = FCGX_Accept_r(&fcgi->request) == 0;
+	if (!fcgi->open)
+		FCGX_Free(&fcgi->request, 1);
+	return fcgi->open;
 }
 
 bool
@@ -182,24 +218,18 @@ fcgi_accept(struct fcgi *fcgi, struct request *request)
 {
 	fcgi_finish(fcgi);
 	while (!stopped) {
-		int status;
+		int fd = fcgi_wait(fcgi);
+		bool begun;
 
-		if (!fcgi_wait(fcgi))
+		if (fd < 0)
 			continue;
 		deadline_set(PEER_SECONDS);
-		status = FCGX_Accept_r(&fcgi->request);
+		begun = fcgi_begin(fcgi, fd);
 		deadline_set(0);
-		if (status == 0) {
-			fcgi->open = true;
+		if (begun) {
 			request_fill(fcgi, request);
 			return true;
 		}
-		/* Another process was faster, or the peer went away. */
-		if (status == -EAGAIN || status == -EINTR)
-			continue;
-		log_error("could not accept a connection: %s",
-		    strerror(status < 0 && status > -4096 ? -status : EIO));
-		clock_sleep_ms(ACCEPT_PAUSE_MS);
 	}
 	return false;
 }

@@ -7,6 +7,7 @@
 
 #include <curl/curl.h>
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -65,7 +66,7 @@ http_answer_release(struct http_answer *answer)
 }
 
 static size_t
-on_body(char *bytes, size_t size, size_t count, void *context)
+on_body(const char *bytes, size_t size, size_t count, void *context)
 {
 	struct http_answer *answer = context;
 	size_t n = size * count;
@@ -101,7 +102,7 @@ header_take(struct buf *out, struct str line, const char *name)
 }
 
 static size_t
-on_header(char *bytes, size_t size, size_t count, void *context)
+on_header(const char *bytes, size_t size, size_t count, void *context)
 {
 	struct http_answer *answer = context;
 	struct str line = {bytes, size * count};
@@ -177,18 +178,16 @@ static void
 error_fill(struct http_answer *answer, const struct http *http, CURLcode code)
 {
 	const char *why = http->error;
-	size_t i = 0;
 
 	if (code == CURLE_WRITE_ERROR)
 		why = "the answer is too long";
 	else if (!*why)
 		why = curl_easy_strerror(code);
-	for (; why[i] && i < sizeof(answer->error) - 1; i++) {
-		char c = why[i];
-
-		answer->error[i] = c >= ' ' && c != 127 ? c : ' ';
+	(void)snprintf(answer->error, sizeof(answer->error), "%s", why);
+	for (char *c = answer->error; *c; c++) {
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = ' ';
 	}
-	answer->error[i] = '\0';
 }
 
 bool

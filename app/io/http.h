@@ -10,10 +10,11 @@
 #include "base/str.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Longer answers are cut off and count as none. */
-#define HTTP_ANSWER_MAX (1024 * 1024)
+#define HTTP_ANSWER_MAX ((size_t)1024 * 1024)
 
 struct http;
 

@@ -49,14 +49,20 @@ struct event {
 enum verdict {
 	VERDICT_OK,
 	VERDICT_BAD, /* signature missing, malformed or wrong */
-	VERDICT_OLD, /* signature right, more than 300 s from now */
+	VERDICT_OLD, /* signature right, too far from now, either way */
 };
+
+/* How far from now a signature may be: what every provider's library uses. */
+#define HOOK_TOLERANCE_S 300
+/* For a recorded event: its age is not looked at. Never for a webhook. */
+#define HOOK_ANY_AGE (-1)
 
 /* The headers that any of the adapters signs or reads. */
 struct hook {
 	struct str signature; /* Stripe-Signature */
 	struct str body; /* the bytes as received */
 	int64_t now; /* seconds since 1970 */
+	int tolerance_s; /* HOOK_TOLERANCE_S; 0 accepts no age at all */
 };
 
 struct event_reader; /* owns what an event points into */

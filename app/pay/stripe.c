@@ -8,9 +8,8 @@
 #include <string.h>
 
 #define MACS_MAX 16 /* one a secret being rolled, and room */
-#define MAC_CHARS (2 * SIGN_SHA256_LEN)
+#define MAC_CHARS ((size_t)2 * SIGN_SHA256_LEN)
 #define TIME_CHARS_MAX 12 /* seconds; keeps milliseconds out of int64 trouble */
-#define AGE_MAX 300
 
 /* Stripe-Signature: t=<seconds>,v1=<hex>[,v1=<hex>…] */
 struct signature {
@@ -129,7 +128,10 @@ stripe_verify(const struct conf *conf, const struct hook *hook)
 	if (!match)
 		return VERDICT_BAD;
 	age = hook->now - then;
-	return age > AGE_MAX || age < -AGE_MAX ? VERDICT_OLD : VERDICT_OK;
+	if (hook->tolerance_s == HOOK_ANY_AGE)
+		return VERDICT_OK;
+	return age > hook->tolerance_s || age < -hook->tolerance_s ? VERDICT_OLD
+								   : VERDICT_OK;
 }
 
 const struct provider stripe_provider = {

@@ -33,7 +33,9 @@ currency_add(struct buf *form, const char *name, struct str currency)
 	for (size_t i = 0; i < currency.len && i < 3; i++) {
 		char c = currency.text[i];
 
-		lower[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+		lower[i] = c;
+		if (c >= 'A' && c <= 'Z')
+			lower[i] = (char)(c - 'A' + 'a');
 	}
 	stripe_field(form, name, str_of(lower));
 }

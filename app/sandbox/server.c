@@ -15,7 +15,7 @@
 
 /* 50 metadata of 500 bytes, twice and percent-encoded, would be more; the
  * shop sends some 2 KiB, and nginx says the same. */
-#define BODY_MAX (64 * 1024)
+#define BODY_MAX 65536
 
 static void
 on_term(int signo)

@@ -9,6 +9,7 @@
 #include "base/sign.h"
 #include "pay/provider.h"
 #include "web/problem.h"
+#include "web/settlement.h"
 
 #include <string.h>
 
@@ -18,18 +19,6 @@
 #define EVENT_ID_MAX 255
 /* Whoever sends junk does not get to fill the log. */
 #define COMPLAINT_MS 1000
-
-/* Names of data.event.kind. */
-static const char *const kinds[] = {
-    [EVENT_PAID] = "paid",
-    [EVENT_PENDING] = "pending",
-    [EVENT_FAILED] = "failed",
-    [EVENT_EXPIRED] = "expired",
-    [EVENT_REFUND] = "refund",
-    [EVENT_DISPUTE] = "dispute",
-    [EVENT_IGNORE] = "ignore",
-    [EVENT_UNUSABLE] = "unusable",
-};
 
 struct complaint {
 	const char *text;
@@ -63,6 +52,7 @@ event_verify(struct exchange *x, const struct provider *provider)
 	    .signature = fcgi_param(x->fcgi, "HTTP_STRIPE_SIGNATURE"),
 	    .body = x->request->body,
 	    .now = clock_unix(),
+	    .tolerance_s = HOOK_TOLERANCE_S,
 	};
 	enum verdict verdict = provider->verify(x->web->conf, &hook);
 
@@ -77,22 +67,9 @@ static enum db_status
 event_settle(struct exchange *x, const struct provider *provider,
     const struct event *event, struct answer *answer)
 {
-	const struct settlement settlement = {
-	    .provider = provider->name,
-	    .event_id = event->id,
-	    .type = event->type.len ? event->type : str_of("unknown"),
-	    .kind = kinds[event->kind],
-	    .hold = event->hold,
-	    .session_id = event->session_id,
-	    .payment_ref = event->payment_ref,
-	    .refund_ref = event->refund_ref,
-	    .refund_state = event->refund_state,
-	    .amount = event->amount,
-	    .currency = str_of(event->currency),
-	    .detail = event->detail,
-	    .body = x->request->body,
-	};
+	struct settlement settlement;
 
+	settlement_fill(&settlement, provider, event, x->request->body);
 	return db_payment_settle(x->web->db, &settlement, answer);
 }
 

@@ -87,7 +87,14 @@ begin atomic
             and o.payment_id = r.payment_id and o.done_at is null)
     union all
     select 5, 'an event without an outcome', e.provider || ' ' || e.event_id
-    from data.event e where e.outcome = 'received';
+    from data.event e where e.outcome = 'received'
+    union all
+    select 5, 'an event waits though its payment is known',
+        e.provider || ' ' || e.event_id
+    from data.event e
+    join data.payment p on p.provider = e.provider
+        and p.session_id = e.session_id
+    where e.outcome = 'unmatched';
 end;
 
 -- What waits for a person: calls that are stuck, money that does not match,

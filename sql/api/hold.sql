@@ -13,10 +13,12 @@ create function api.iso(t timestamptz) returns text
 language sql stable parallel safe
 return to_char(t at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
 
+-- Never below 0; NULL when there is no such moment.
 create function api.ms_until(t timestamptz, p_now timestamptz)
 returns bigint
 language sql immutable parallel safe
-return greatest(0, ceil(extract(epoch from t - p_now) * 1000))::bigint;
+return case when t <= p_now then 0
+    else ceil(extract(epoch from t - p_now) * 1000)::bigint end;
 
 -- The one place that says what a hold looks like outside. `view` names the
 -- section of the order page: one word for all that the buyer must know.
@@ -606,8 +608,8 @@ begin
     cross join lateral (select expires_at as first from hold_line l
         where l.item_id = i.item_id and (l.state = 'held') is true
         order by expires_at limit 1) l;
-    next_in_ms := least(1000, coalesce(greatest(20,
-        api.ms_until(soonest, clock_timestamp())), 1000));
+    next_in_ms := least(1000, greatest(20, coalesce(
+        api.ms_until(soonest, clock_timestamp()), 1000)));
 end
 $$;
 

@@ -172,6 +172,9 @@ function take(answer) {
 	if (was !== undefined && was !== item.state) {
 		const words = describeStock(item);
 		announce(`${words.head}. ${words.detail}`);
+		// what a refusal said is not true any more
+		if (item.state === "on_sale")
+			showMessage("");
 	}
 	return true;
 }
@@ -231,13 +234,28 @@ async function lookForOwn() {
 	showButton();
 }
 
+/* A refusal is newer than the stock, which may come from a cache. */
+function takeRefusal(answer) {
+	const { free, held } = answer.body;
+
+	if (problemName(answer) !== "sold-out" || free !== 0 || item === null) {
+		look();
+		return;
+	}
+	newest++;
+	item = { ...item, free, held,
+		state: held > 0 ? "all_held" : "sold_out" };
+	showStock();
+	plan(1500);
+}
+
 function onRefusal(answer) {
 	const id = standingOrder(answer);
 
 	if (problemName(answer) === "limit" && id !== null)
 		keepOrder(sku, id);
 	showMessage(refusalText(answer), id);
-	look();
+	takeRefusal(answer);
 	lookForOwn();
 }
 

@@ -1,6 +1,7 @@
 // What this browser keeps between pages: the key of a request that has no
-// answer yet (this tab), and the order made for an item (all tabs). Both are
-// conveniences; the server finds a buyer's hold without them. Storage that is
+// answer yet and the order that is being paid (this tab), and the order made
+// for an item (all tabs). All are conveniences; the server finds a buyer's
+// hold without them. Storage that is
 // switched off is replaced by this page's own memory.
 
 const spare = new Map();
@@ -58,6 +59,15 @@ export function ownOrder(sku) {
 
 export function keepOrder(sku, id) {
 	write("localStorage", `lp-order:${sku}`, id);
+}
+
+/* Pay was pressed for this order, in this tab. */
+export function markPaying(id) {
+	write("sessionStorage", "lp-paying", id);
+}
+
+export function wasPaying(id) {
+	return read("sessionStorage", "lp-paying") === id;
 }
 
 export function isOrderId(id) {

@@ -6,13 +6,17 @@ import { ask, backoff, jitter } from "./api.js";
 import { Countdown, formatLeft, milestone, onReturn, parseLeft }
 	from "./countdown.js";
 import { isLive, pageState } from "./state.js";
-import { keepOrder, ownOrder } from "./memory.js";
+import { keepOrder, markPaying, ownOrder, wasPaying } from "./memory.js";
 
 /* How often to ask while nothing happens, first and at most, by state. */
 const PACE_MS = {
 	held: [8000, 8000], opening: [1500, 5000], checking: [2500, 15000],
 	expired: [5000, 60000], refund_owed: [10000, 60000],
 };
+
+/* Back from the pay page, the news of a payment is seconds away. */
+const RETURN_PACE_MS = [1000, 2500];
+const RETURN_MS = 20000;
 
 const STOPPED_MS = 20000;
 
@@ -33,6 +37,7 @@ let askedAt = null;	// when the question on its way was sent
 let quiet = 0;		// answers in a row that changed nothing
 let failures = 0;
 let before = null;	// time left at the tick before
+let backAt = null;	// when this page was back from the pay page
 let timer = 0;
 let sending = 0;
 
@@ -66,6 +71,16 @@ function showClock(text) {
 function showNote(text) {
 	for (const note of notes)
 		note.textContent = text;
+}
+
+function isJustBack() {
+	return backAt !== null && (state === "held" || state === "opening") &&
+		performance.now() - backAt < RETURN_MS;
+}
+
+function noteReturn() {
+	if (wasPaying(id))
+		backAt = performance.now();
 }
 
 function setLock(on) {
@@ -166,7 +181,7 @@ function apply(answer) {
 }
 
 function plan() {
-	const pace = PACE_MS[state];
+	const pace = isJustBack() ? RETURN_PACE_MS : PACE_MS[state];
 
 	clearTimeout(timer);
 	if (failures > 0)
@@ -208,7 +223,8 @@ async function sync() {
 		return;
 	}
 	failures = 0;
-	showNote("");
+	showNote(isJustBack() ? "If you have just paid, wait a moment. " +
+		"Do not pay again." : "");
 	plan();
 }
 
@@ -248,6 +264,7 @@ function onPay(event) {
 		wanted = event.target;
 		recheck();
 	} else {
+		markPaying(id);
 		send(event.target);
 	}
 }
@@ -266,6 +283,7 @@ function onBack() {
 	sent = false;
 	for (const form of main.querySelectorAll("form"))
 		setBusy(form, false);
+	noteReturn();
 	recheck();
 }
 
@@ -286,6 +304,7 @@ function start() {
 		else
 			startClock(null, 0);
 	}
+	noteReturn();
 	show(state);
 	sync();
 }

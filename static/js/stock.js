@@ -51,7 +51,7 @@ function allHeld(item) {
 		? `${pieces(item.held, "unit is", "units are")} held. ` : "";
 
 	return { tone: "low", head: "All in baskets",
-		detail: `${held}One may come back. This page keeps looking.`,
+		detail: `${held}One may come back.`,
 		button: "All in baskets" };
 }
 
@@ -72,8 +72,7 @@ export function describeStock(item) {
 			button: "Not open yet" };
 	case "paused":
 		return { tone: "low", head: "Paused for a moment",
-			detail: "The shop has stopped the sale for now. " +
-				"This page keeps looking.",
+			detail: "The shop has stopped the sale for now.",
 			button: "Paused" };
 	case "closed":
 		return { tone: "over", head: "This sale has ended",

@@ -20,7 +20,7 @@
 /* Accepts one connection and gives answers[i] to its i-th request. */
 struct server {
 	int fd;
-	int port;
+	char url[64];
 	pthread_t thread;
 	const char *answers[4];
 	size_t filler; /* bytes to send after the first answer */
@@ -104,7 +104,8 @@ server_start(struct server *server, const char *first, const char *second)
 	assert_int_equal(getsockname(server->fd,
 			     (struct sockaddr *)(void *)&address, &len),
 	    0);
-	server->port = ntohs(address.sin_port);
+	snprintf(server->url, sizeof(server->url), "http://127.0.0.1:%d/v1/x",
+	    ntohs(address.sin_port));
 }
 
 static void
@@ -126,10 +127,7 @@ static bool
 call(struct http *http, const struct server *server, struct http_call *what,
     struct http_answer *answer)
 {
-	char url[64];
-
-	snprintf(url, sizeof(url), "http://127.0.0.1:%d/v1/x", server->port);
-	what->url = url;
+	what->url = server->url;
 	if (what->timeout_ms == 0)
 		what->timeout_ms = 5000;
 	return http_call(http, what, answer);

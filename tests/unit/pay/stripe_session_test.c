@@ -1,10 +1,5 @@
-/* pay/stripe: what is asked, and what each answer comes to. */
-#include "pay/script.h"
-
-#include "pay/provider.h"
-
-#define SESSION "cs_test_1"
-#define INTENT "pi_1"
+/* pay/stripe: how sessions are opened, ended and looked up. */
+#include "pay/call.h"
 
 static const char session_open[] =
     "{\"id\":\"cs_test_1\",\"status\":\"open\",\"payment_status\":\"unpaid\","
@@ -25,47 +20,6 @@ static const char not_open[] =
     "{\"error\":{\"type\":\"invalid_request_error\",\"message\":"
     "\"Only Checkout Sessions with a status in [\\\"open\\\"] can be "
     "expired. sk_test_OPEN\"}}";
-static const char declined[] =
-    "{\"error\":{\"type\":\"card_error\",\"code\":\"card_declined\","
-    "\"param\":\"line_items[0]\",\"message\":\"secret words\"}}";
-
-static struct call_outcome outcome;
-static struct conf conf;
-
-static struct call
-a_call(const char *key)
-{
-	return (struct call){
-	    .key = str_of(key),
-	    .hold = str_of(HOLD),
-	    .number = 42,
-	    .session_id = str_of(SESSION),
-	    .payment_ref = str_of(INTENT),
-	    .amount = 12900,
-	    .currency = str_of("EUR"),
-	    .title = str_of("1 x Lamp #24 \xe2\x80\x94 blau & gr\xc3\xbcn"),
-	    .return_url = str_of("https://shop.test/order/" HOLD),
-	    .session_expires_at = 1796052660,
-	    .try = 1,
-	};
-}
-
-static int
-setup(void **state)
-{
-	script_clear();
-	conf = fixture_conf();
-	call_outcome_init(&outcome);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	call_outcome_release(&outcome);
-	/* Each answer of the script was wanted. */
-	return script_next == script_count ? 0 : -1;
-}
 
 static enum call_result
 open_try(int try)
@@ -92,31 +46,6 @@ fetch(void)
 
 	return provider_default()->fetch(&conf, http_open(""), &call, &outcome);
 }
-
-static enum call_result
-refund_try(int try)
-{
-	struct call call = a_call("refund-" HOLD);
-
-	call.try = try;
-	return provider_default()->refund(&conf, http_open(""), &call,
-	    &outcome);
-}
-
-static void
-asked(size_t i, const char *method, const char *path)
-{
-	char url[256];
-
-	snprintf(url, sizeof(url), "http://provider.test%s", path);
-	assert_true(i < script_next);
-	assert_string_equal(script_asked[i].method, method);
-	assert_string_equal(script_asked[i].url, url);
-	assert_int_equal(script_asked[i].timeout_ms, 20000);
-	assert_true(script_header_is(i, "Stripe-Version: 2026-10-28.endive"));
-}
-
-#define METADATA(prefix) prefix "[hold_id]=" HOLD "&" prefix "[order_id]=ord_42"
 
 static void
 open_sends_what_the_contract_says(void **state)
@@ -193,31 +122,31 @@ the_table_of_statuses_holds(void **state)
 {
 	static const struct {
 		int status;
-		const char *should_retry;
 		enum call_result result;
+		const char *should_retry;
 	} table[] = {
-	    {0, NULL, CALL_RETRY},
-	    {400, NULL, CALL_REFUSED},
-	    {401, NULL, CALL_REFUSED},
-	    {402, NULL, CALL_REFUSED},
-	    {403, NULL, CALL_REFUSED},
-	    {404, NULL, CALL_REFUSED},
-	    {409, NULL, CALL_RETRY},
-	    {424, NULL, CALL_RETRY},
-	    {429, NULL, CALL_RETRY},
-	    {500, NULL, CALL_RETRY},
-	    {500, "false", CALL_RETRY},
-	    {502, NULL, CALL_RETRY},
-	    {503, NULL, CALL_RETRY},
-	    {504, NULL, CALL_RETRY},
-	    {301, NULL, CALL_RETRY},
-	    {400, "true", CALL_RETRY},
-	    {402, "TRUE", CALL_RETRY},
-	    {409, "true", CALL_RETRY},
-	    {409, "false", CALL_REFUSED},
-	    {429, "false", CALL_REFUSED},
-	    {503, "false", CALL_REFUSED},
-	    {400, "perhaps", CALL_REFUSED},
+	    {0, CALL_RETRY, NULL},
+	    {400, CALL_REFUSED, NULL},
+	    {401, CALL_REFUSED, NULL},
+	    {402, CALL_REFUSED, NULL},
+	    {403, CALL_REFUSED, NULL},
+	    {404, CALL_REFUSED, NULL},
+	    {409, CALL_RETRY, NULL},
+	    {424, CALL_RETRY, NULL},
+	    {429, CALL_RETRY, NULL},
+	    {500, CALL_RETRY, NULL},
+	    {500, CALL_RETRY, "false"},
+	    {502, CALL_RETRY, NULL},
+	    {503, CALL_RETRY, NULL},
+	    {504, CALL_RETRY, NULL},
+	    {301, CALL_RETRY, NULL},
+	    {400, CALL_RETRY, "true"},
+	    {402, CALL_RETRY, "TRUE"},
+	    {409, CALL_RETRY, "true"},
+	    {409, CALL_REFUSED, "false"},
+	    {429, CALL_REFUSED, "false"},
+	    {503, CALL_REFUSED, "false"},
+	    {400, CALL_REFUSED, "perhaps"},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -302,17 +231,17 @@ end_looks_when_it_is_refused(void **state)
 {
 	static const struct {
 		int status;
-		const char *session;
 		enum call_result result;
+		const char *session;
 	} table[] = {
-	    {400, session_expired, CALL_DONE},
-	    {400, session_paid, CALL_COMPLETE},
-	    {400, session_unpaid, CALL_COMPLETE},
-	    {400, session_open, CALL_RETRY},
-	    {404, session_expired, CALL_DONE},
-	    {400, "{\"id\":\"cs_other\",\"status\":\"expired\"}", CALL_RETRY},
-	    {400, "{\"id\":\"cs_test_1\"}", CALL_RETRY},
-	    {400, "<html>", CALL_RETRY},
+	    {400, CALL_DONE, session_expired},
+	    {400, CALL_COMPLETE, session_paid},
+	    {400, CALL_COMPLETE, session_unpaid},
+	    {400, CALL_RETRY, session_open},
+	    {404, CALL_DONE, session_expired},
+	    {400, CALL_RETRY, "{\"id\":\"cs_other\",\"status\":\"expired\"}"},
+	    {400, CALL_RETRY, "{\"id\":\"cs_test_1\"}"},
+	    {400, CALL_RETRY, "<html>"},
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -401,144 +330,6 @@ fetch_has_no_news_of_an_open_session(void **state)
 	assert_int_equal(outcome.body.len, 0);
 }
 
-#define REFUND_BODY(id, status, hold, amount) \
-	"{\"id\":\"" id "\",\"object\":\"refund\",\"status\":\"" status \
-	"\",\"metadata\":{\"hold_id\":\"" hold "\"},\"amount\":" amount "}"
-#define OURS(id, status) REFUND_BODY(id, status, HOLD, "12900")
-#define LIST(refunds) "{\"object\":\"list\",\"data\":[" refunds "]}"
-
-static const char already[] = "{\"error\":{\"type\":\"invalid_request_error\","
-			      "\"code\":\"charge_already_refunded\"}}";
-static const char disputed[] = "{\"error\":{\"type\":\"invalid_request_error\","
-			       "\"code\":\"charge_disputed\"}}";
-
-static void
-refund_sends_what_the_contract_says(void **state)
-{
-	script_add(200, OURS("re_1", "succeeded"), NULL);
-	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_string_equal(outcome.state.data, "succeeded");
-	asked(0, "POST", "/v1/refunds");
-	assert_true(
-	    script_header_is(0, "Authorization: Bearer sk_test_REFUND"));
-	assert_true(script_header_is(0, "Idempotency-Key: refund-" HOLD));
-	assert_string_equal(script_asked[0].body,
-	    "payment_intent=pi_1&amount=12900&reason=requested_by_customer"
-	    "&" METADATA("metadata"));
-}
-
-static void
-refund_states_are_told(void **state)
-{
-	script_add(200, OURS("re_1", "pending"), NULL);
-	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.state.data, "pending");
-	script_add(200, OURS("re_1", "failed"), NULL);
-	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.state.data, "failed");
-	script_add(200, OURS("re_1", "strange"), NULL);
-	assert_int_equal(refund_try(1), CALL_RETRY);
-	script_add(200, "{\"status\":\"succeeded\"}", NULL);
-	assert_int_equal(refund_try(1), CALL_RETRY);
-}
-
-static void
-a_later_try_takes_the_refund_that_exists(void **state)
-{
-	script_add(200,
-	    LIST(REFUND_BODY("re_0", "succeeded", "", "100") "," OURS("re_1",
-		"pending")),
-	    NULL);
-	assert_int_equal(refund_try(2), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_string_equal(outcome.state.data, "pending");
-	asked(0, "GET", "/v1/refunds?payment_intent=pi_1&limit=10");
-	assert_true(
-	    script_header_is(0, "Authorization: Bearer sk_test_REFUND"));
-	/* All of it, by hand: taken as well. */
-	script_add(200, LIST(REFUND_BODY("re_2", "succeeded", "", "12900")),
-	    NULL);
-	assert_int_equal(refund_try(3), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_2");
-}
-
-static void
-a_later_try_sends_when_there_is_none(void **state)
-{
-	/* A part, by hand, is not ours; neither is a failed one. */
-	script_add(200,
-	    LIST(REFUND_BODY("re_0", "succeeded", "",
-		"100") "," REFUND_BODY("re_9", "failed", "", "12900")),
-	    NULL);
-	script_add(200, OURS("re_1", "succeeded"), NULL);
-	assert_int_equal(refund_try(2), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	asked(1, "POST", "/v1/refunds");
-	assert_true(script_header_is(1, "Idempotency-Key: refund-" HOLD));
-	/* After a stored 500: looked, so asked under a new key. */
-	script_add(200, LIST(""), NULL);
-	script_add(500, "", "false");
-	script_add(200, OURS("re_1", "succeeded"), NULL);
-	assert_int_equal(refund_try(4), CALL_DONE);
-	assert_true(
-	    script_header_is(4, "Idempotency-Key: refund-" HOLD "-try4"));
-}
-
-static void
-our_failed_refund_is_not_sent_again(void **state)
-{
-	script_add(200, LIST(OURS("re_1", "failed")), NULL);
-	assert_int_equal(refund_try(2), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_string_equal(outcome.state.data, "failed");
-}
-
-static void
-a_later_try_sends_nothing_without_a_look(void **state)
-{
-	script_add(503, "", NULL);
-	assert_int_equal(refund_try(2), CALL_RETRY);
-	script_add(200, "{\"data\":{}}", NULL);
-	assert_int_equal(refund_try(2), CALL_RETRY);
-	script_add(200, "<html>", NULL);
-	assert_int_equal(refund_try(2), CALL_RETRY);
-}
-
-static void
-already_refunded_is_looked_up(void **state)
-{
-	script_add(400, already, NULL);
-	script_add(200, LIST(OURS("re_1", "succeeded")), NULL);
-	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_int_equal(outcome.error.len, 0);
-	/* In parts, by hand. */
-	script_add(400, already, NULL);
-	script_add(200,
-	    LIST(REFUND_BODY("re_2", "succeeded", "",
-		"12000") "," REFUND_BODY("re_3", "succeeded", "", "900")),
-	    NULL);
-	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_2");
-	script_add(400, already, NULL);
-	script_add(200, LIST(""), NULL);
-	assert_int_equal(refund_try(1), CALL_REFUSED);
-	script_add(400, already, NULL);
-	script_add(503, "", NULL);
-	assert_int_equal(refund_try(1), CALL_RETRY);
-}
-
-static void
-a_disputed_payment_is_not_refunded(void **state)
-{
-	script_add(400, disputed, NULL);
-	assert_int_equal(refund_try(1), CALL_REFUSED);
-	assert_string_equal(outcome.error.data,
-	    "status 400 invalid_request_error code=charge_disputed request "
-	    "req_1");
-}
-
 static void
 calls_that_name_nothing_are_refused(void **state)
 {
@@ -558,8 +349,6 @@ calls_that_name_nothing_are_refused(void **state)
 	assert_true(outcome.error.len > 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int
 main(void)
 {
@@ -576,14 +365,6 @@ main(void)
 	    TEST(end_knows_what_it_does_not_know),
 	    TEST(fetch_gives_an_event_to_read),
 	    TEST(fetch_has_no_news_of_an_open_session),
-	    TEST(refund_sends_what_the_contract_says),
-	    TEST(refund_states_are_told),
-	    TEST(a_later_try_takes_the_refund_that_exists),
-	    TEST(a_later_try_sends_when_there_is_none),
-	    TEST(our_failed_refund_is_not_sent_again),
-	    TEST(a_later_try_sends_nothing_without_a_look),
-	    TEST(already_refunded_is_looked_up),
-	    TEST(a_disputed_payment_is_not_refunded),
 	    TEST(calls_that_name_nothing_are_refused),
 	};
 
