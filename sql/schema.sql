@@ -330,4 +330,3 @@ ALTER TABLE ONLY data.refund
 
 ALTER TABLE ONLY data.stock
     ADD CONSTRAINT stock_item_id_fkey FOREIGN KEY (item_id) REFERENCES data.item(item_id);
-

@@ -286,6 +286,29 @@ pg_session(struct pg *pg)
 	return status;
 }
 
+static void
+pg_notice(void *unused, const char *message)
+{
+	(void)unused;
+	(void)message;
+}
+
+/*
+ * Whether the server has closed the connection since the last call, as it
+ * does when it restarts. Nothing has been sent on it yet, so a new one can
+ * take its place unseen.
+ */
+static void
+pg_drop_closed(struct pg *pg)
+{
+	struct pollfd ready = {.fd = PQsocket(pg->conn), .events = POLLIN};
+
+	if (poll(&ready, 1, 0) > 0 && PQconsumeInput(pg->conn) == 0) {
+		log_info("the database closed the connection");
+		pg_drop(pg);
+	}
+}
+
 enum pg_status
 pg_connect(struct pg *pg)
 {
@@ -297,10 +320,14 @@ pg_connect(struct pg *pg)
 	enum pg_status status = PG_DOWN;
 
 	if (pg->conn != NULL)
+		pg_drop_closed(pg);
+	if (pg->conn != NULL)
 		return PG_OK;
 	if (again && clock_monotonic_ms() - pg->failed_at < CONNECT_PAUSE_MS)
 		return PG_DOWN;
 	pg->conn = PQconnectdbParams(names, values, 1);
+	/* What the server says by itself is told by the call that meets it. */
+	PQsetNoticeProcessor(pg->conn, pg_notice, NULL);
 	if (PQstatus(pg->conn) == CONNECTION_OK)
 		status = pg_refuse_pooler(pg);
 	else
@@ -421,39 +448,6 @@ bool
 pg_bool(const struct pg_rows *rows, size_t row, size_t column)
 {
 	return str_is(pg_value(rows, row, column), "t");
-}
-
-void
-pg_array_add(struct buf *array, const char *value, size_t len)
-{
-	size_t i;
-
-	buf_char(array, array->len == 0 ? '{' : ',');
-	if (value == NULL) {
-		buf_str(array, "NULL");
-		return;
-	}
-	buf_char(array, '"');
-	for (i = 0; i < len; i++) {
-		if (value[i] == '"' || value[i] == '\\')
-			buf_char(array, '\\');
-		buf_char(array, value[i]);
-	}
-	buf_char(array, '"');
-}
-
-const char *
-pg_array_end(struct buf *array)
-{
-	buf_str(array, array->len == 0 ? "{}" : "}");
-	return buf_text(array);
-}
-
-void
-pg_bytea(struct buf *b, struct str bytes)
-{
-	buf_str(b, "\\x");
-	str_hex(b, bytes.text, bytes.len);
 }
 
 void

@@ -3,7 +3,8 @@
 
 -- Asks for the pay page of a hold.
 --   ready (url)   opening   checking (money is on its way)   paid
---   ended (the hold is over)   refused (the provider would not open it)
+--   ended (the hold is over)   refused (the provider would not open it; from
+--   5 s on the next call asks under a new key, up to 9 times)
 --   no-such-hold   not-yours
 -- The first call stores the payment, and with it all that the provider will
 -- be told; later calls find it. p_return_base: the shop's address.
@@ -36,7 +37,8 @@ begin
     where p.hold_id = target.hold_id order by attempt desc limit 1;
     if target.state = 'held' and target.expires_at > moment
         and (latest.payment_id is null
-            or (latest.state = 'refused' and latest.attempt < 3))
+            or (latest.state = 'refused' and latest.attempt < 9
+                and latest.created_at < moment - interval '5 s'))
     then
         latest := api.payment_open(target, coalesce(latest.attempt, 0) + 1,
             p_provider, p_return_base, moment);

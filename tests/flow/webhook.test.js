@@ -1,0 +1,205 @@
+"use strict";
+// What providers do: repeats, late and early news, odd amounts.
+
+const test = require("node:test");
+const assert = require("node:assert/strict");
+const { Buyer } = require("./lib/http.js");
+const { until } = require("./lib/wait.js");
+const { Session, age, sql, quote } = require("./lib/sql.js");
+const { payable, turns } = require("./lib/pay.js");
+const provider = require("./lib/provider.js");
+const stripe = require("./lib/stripe.js");
+const shop = require("./lib/shop.js");
+
+async function effects(item, hold) {
+	const { sold, held } = await shop.stock(item);
+	const row = await sql().row(`select
+		(select count(*) from data.payment p where p.hold_id = h.hold_id
+			and p.state = 'paid') as paid,
+		(select count(*) from data.refund r join data.payment p
+			using (payment_id) where p.hold_id = h.hold_id) as refunds
+		from data.hold h where h.id = ${quote(hold)}`);
+	return { sold, held, ...row };
+}
+
+const ONCE = { sold: 1, held: 0, paid: 1, refunds: 0 };
+
+test("C22: one event ten times at once, again, under another id, after a " +
+	"reload and after three days: one effect, all 200", async () => {
+	const { item, hold, buyer } = await payable({ total: 3 });
+	const event = await stripe.paidEvent(hold);
+	const ten = await Promise.all(Array.from({ length: 10 }, () =>
+		stripe.send(event)));
+	ten.forEach(({ status, text }) => assert.equal(status, 200, text));
+	assert.deepEqual(await effects(item, hold), ONCE);
+	assert.equal((await stripe.send(event)).status, 200);
+	const twin = { ...event, id: stripe.id("evt_") };
+	assert.equal((await stripe.send(twin)).status, 200);
+	assert.equal((await stripe.inbox(twin.id)).outcome, "repeat");
+	const intent = stripe.event("payment_intent.succeeded", {
+		id: event.data.object.payment_intent, object: "payment_intent",
+		amount: 2500, amount_received: 2500, currency: "eur",
+		status: "succeeded", metadata: { hold_id: hold } });
+	assert.equal((await stripe.send(intent)).status, 200);
+	await shop.reload();
+	assert.equal((await stripe.send(event)).status, 200);
+	// Signed anew, as a retry is; the event itself is three days old.
+	await sql().run(`update data.event
+		set received_at = received_at - interval '3 days'
+		where event_id = ${quote(event.id)}`);
+	assert.equal((await stripe.send(event)).status, 200);
+	assert.deepEqual(await effects(item, hold), ONCE);
+	const seen = await stripe.inbox(event.id);
+	assert.deepEqual([seen.outcome, seen.deliveries], ["applied", 13]);
+	assert.equal((await buyer.page(hold)).state, "paid");
+	await shop.audit();
+});
+
+test("C22: a worker killed among ten copies: redelivery finishes it once",
+	async () => {
+		const { item, hold } = await payable({ total: 3 });
+		const event = await stripe.paidEvent(hold);
+		const [victim] = shop.workers();
+		const ten = Array.from({ length: 10 }, () =>
+			stripe.send(event).catch(() => null));
+		process.kill(victim, "SIGKILL");
+		(await Promise.all(ten)).forEach((answer) =>
+			assert.ok([200, 503].includes(answer.status), answer.text));
+		await until("200", async () =>
+			(await stripe.send(event)).status === 200);
+		assert.deepEqual(await effects(item, hold), ONCE);
+		await until("the worker is back", () =>
+			shop.workers().length === 2 && !shop.workers().includes(victim));
+		await shop.audit();
+	});
+
+test("C25: an event before our own record is parked, then applied",
+	async () => {
+		const item = await shop.item({ total: 1 });
+		const buyer = new Buyer();
+		const { json } = await buyer.take(item);
+		const event = stripe.completed({ id: stripe.id("cs_test_"),
+			object: "checkout.session", mode: "payment", status: "complete",
+			payment_status: "paid", payment_intent: stripe.id("pi_"),
+			amount_total: 2500, currency: "eur",
+			metadata: { hold_id: json.id } });
+		assert.equal((await stripe.send(event)).status, 200);
+		assert.equal((await stripe.inbox(event.id)).outcome, "unmatched");
+		await buyer.pay(json.id);
+		await turns(buyer, json.id, "paid");
+		assert.equal((await stripe.inbox(event.id)).outcome, "applied");
+		await shop.audit();
+	});
+
+test("C25: what never was ours is 200, kept as unmatched", async () => {
+	const event = stripe.completed({ id: stripe.id("cs_test_"),
+		object: "checkout.session", mode: "payment", status: "complete",
+		payment_status: "paid", payment_intent: stripe.id("pi_"),
+		amount_total: 2500, currency: "eur",
+		metadata: { hold_id: "hld_0000000000000000000000" } });
+	assert.equal((await stripe.send(event)).status, 200);
+	assert.equal((await stripe.inbox(event.id)).outcome, "unmatched");
+	const listed = await shop.lastpair("event", "list", "--outcome",
+		"unmatched", "--json");
+	assert.ok(listed.json().some(({ event_id: id }) => id === event.id));
+});
+
+test("C29: unpaid, then paid days later; async success as the first news",
+	async () => {
+		const { hold, item, buyer } = await payable({ total: 1 });
+		const pending = await stripe.paidEvent(hold, { payment_status: "unpaid" });
+		assert.equal((await stripe.send(pending)).status, 200);
+		const page = await turns(buyer, hold, "checking");
+		assert.doesNotMatch(page.text, /data-state="(paid|payment_failed)"/);
+		assert.equal((await shop.stock(item)).sold, 0);
+		// The unit is not kept that long: success takes the late path.
+		await age(hold, 3 * 86400);
+		const success = { ...pending, id: stripe.id("evt_"),
+			type: "checkout.session.async_payment_succeeded",
+			data: { object: { ...pending.data.object,
+				payment_status: "paid" } } };
+		assert.equal((await stripe.send(success)).status, 200);
+		await turns(buyer, hold, "paid");
+		const first = await payable({ total: 1 });
+		const event = await stripe.paidEvent(first.hold, {});
+		event.type = "checkout.session.async_payment_succeeded";
+		assert.equal((await stripe.send(event)).status, 200);
+		await turns(first.buyer, first.hold, "paid");
+		// Older news afterwards undoes nothing.
+		for (const type of ["checkout.session.expired",
+			"checkout.session.async_payment_failed"])
+			assert.equal((await stripe.send({ ...event, type,
+				id: stripe.id("evt_") })).status, 200);
+		assert.equal((await first.buyer.page(first.hold)).state, "paid");
+		assert.deepEqual(await effects(first.item, first.hold), ONCE);
+		await shop.audit();
+	});
+
+test("an amount or a currency that differs goes to a person", async () => {
+	for (const change of [{ amount_total: 2499 }, { amount_total: 2501 },
+		{ currency: "usd" }, { amount_total: Number.MAX_SAFE_INTEGER }]) {
+		const { hold, item, buyer } = await payable({ total: 1 });
+		const event = await stripe.paidEvent(hold, change);
+		const answer = await stripe.send(event);
+		assert.equal(answer.status, 200, answer.text);
+		assert.equal((await stripe.inbox(event.id)).outcome, "person");
+		assert.equal((await shop.stock(item)).sold, 0);
+		assert.equal((await buyer.page(hold)).state, "checking");
+		const audit = await shop.lastpair("audit");
+		assert.ok(audit.out.includes(hold), "not on the list of persons");
+		const { refunds } = await effects(item, hold);
+		assert.equal(refunds, 0);
+	}
+	await shop.audit();
+});
+
+test("two events of two facts for one hold, in any order", async () => {
+	// expired, then paid after all: the order is served, or refunded; once.
+	const { hold, item, buyer } = await payable({ total: 1 });
+	const object = await provider.session(hold);
+	const expired = stripe.event("checkout.session.expired",
+		{ ...object, status: "expired", payment_status: "unpaid" });
+	const paid = await stripe.paidEvent(hold);
+	for (const event of [expired, paid, expired, paid])
+		assert.equal((await stripe.send(event)).status, 200);
+	assert.deepEqual(await effects(item, hold), ONCE);
+	assert.equal((await buyer.page(hold)).state, "paid");
+	await shop.audit();
+});
+
+test("giving up meets the payment, 40 rounds: one of them, never both",
+	async () => {
+		for (let round = 0; round < 40; round += 1) {
+			const { hold, item, buyer } = await payable({ total: 1,
+				late: round % 2 ? "refund" : "retake,refund" });
+			const event = await stripe.paidEvent(hold);
+			const [drop, told] = await Promise.all(
+				[buyer.drop(hold), stripe.send(event)]);
+			assert.equal(told.status, 200);
+			assert.ok([200, 410].includes(drop.status), drop.text);
+			const { outcome } = await stripe.inbox(event.id);
+			const { sold, held } = await shop.stock(item);
+			assert.equal(held, 0);
+			assert.equal(sold, outcome === "applied" ? 1 : 0);
+			if (drop.status === 410)
+				assert.equal(outcome, "applied");
+		}
+		await shop.audit();
+	});
+
+test("the database is busy: 503, and the event comes again", async () => {
+	const { hold, item } = await payable({ total: 1 });
+	const locker = new Session();
+	await locker.run(`begin; select 1 from data.stock
+		join data.item using (item_id)
+		where sku = ${quote(item)} for update of stock`);
+	const event = await stripe.paidEvent(hold);
+	const answer = await stripe.send(event);
+	assert.equal(answer.status, 503);
+	assert.ok(answer.headers["retry-after"]);
+	await locker.run("rollback");
+	locker.close();
+	assert.equal((await stripe.send(event)).status, 200);
+	assert.deepEqual(await effects(item, hold), ONCE);
+	await shop.audit();
+});
