@@ -103,7 +103,7 @@ child_main(const struct supervisor *supervisor, const struct child *child,
 }
 
 /* Sets when a child that did not start or died is started again. */
-static int64_t
+static void
 child_delay(struct child *child, int64_t now)
 {
 	bool lived =
@@ -116,7 +116,6 @@ child_delay(struct child *child, int64_t now)
 		delay = DELAY_MS_MAX;
 	child->delay_ms = delay;
 	child->due_ms = now + delay;
-	return delay;
 }
 
 static void
@@ -130,7 +129,7 @@ child_start(struct supervisor *supervisor, struct child *child, int64_t now)
 	if (pid < 0) {
 		log_error("could not start %s: %s", child->name,
 		    strerror(errno));
-		(void)child_delay(child, now);
+		child_delay(child, now);
 		return;
 	}
 	child->pid = pid;
@@ -150,28 +149,39 @@ child_end(struct child *child, int64_t now)
 	child->due_ms = now + PATIENCE_MS;
 }
 
+/* How a process ended, in words. */
+static void
+status_words(char *out, size_t n, int status)
+{
+	if (WIFSIGNALED(status))
+		(void)snprintf(out, n, "was killed by signal %d",
+		    WTERMSIG(status));
+	else if (status)
+		(void)snprintf(out, n, "ended with status %d",
+		    WEXITSTATUS(status));
+	else
+		(void)snprintf(out, n, "has ended");
+}
+
 static void
 child_reaped(struct child *child, int status, int64_t now, bool stopping)
 {
-	bool asked = child->ending;
+	bool asked = child->ending || stopping;
+	char words[40];
 
 	child->pid = 0;
 	child->ending = false;
-	child->due_ms = now;
-	if (asked || stopping) {
-		log_info("%s has ended", child->name);
+	status_words(words, sizeof(words), status);
+	if (asked) {
+		child->due_ms = now;
 		child->delay_ms = 0;
+		log_write(status ? LOG_WARN : LOG_INFO, "%s %s", child->name,
+		    words);
 		return;
 	}
-	(void)child_delay(child, now);
-	if (WIFSIGNALED(status))
-		log_error("%s was killed by signal %d, starts again in "
-			  "%" PRId64 " ms",
-		    child->name, WTERMSIG(status), child->delay_ms);
-	else
-		log_error("%s ended with status %d, starts again in "
-			  "%" PRId64 " ms",
-		    child->name, WEXITSTATUS(status), child->delay_ms);
+	child_delay(child, now);
+	log_error("%s %s, starts again in %" PRId64 " ms", child->name, words,
+	    child->delay_ms);
 }
 
 static void

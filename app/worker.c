@@ -70,6 +70,7 @@ worker_run(const struct conf *conf, int fd, int number)
 {
 	struct pages pages;
 	struct web web = {.conf = conf, .pages = &pages};
+	enum db_status status;
 	const char *why;
 	char name[32];
 
@@ -83,11 +84,16 @@ worker_run(const struct conf *conf, int fd, int number)
 	}
 	web.db = db_open(conf, DB_WEB, name);
 	/* Each later call tries again, at most every so often: see pg.c. */
-	if (db_check(web.db) != DB_OK)
+	status = db_check(web.db);
+	if (status == DB_DOWN)
 		log_warn("could not reach the database: until that works, "
 			 "each request is told that the shop is busy");
-	worker_loop(&web, fd);
+	if (status == DB_REFUSED)
+		log_error("cannot work with this database: %s",
+		    db_error(web.db));
+	else
+		worker_loop(&web, fd);
 	db_close(web.db);
 	pages_release(&pages);
-	return 0;
+	return status == DB_REFUSED;
 }

@@ -6,6 +6,22 @@
 
 #include <stdio.h>
 
+/*
+ * Whether this version and the database fit. One that is away may come: the
+ * workers tell buyers that the shop is busy until then.
+ */
+static bool
+serve_fits(const struct conf *conf)
+{
+	struct db *db = db_open(conf, DB_WEB, "lastpair serve");
+	bool fits = db_check(db) != DB_REFUSED;
+
+	if (!fits)
+		command_fail(EXIT_REFUSED, "%s", db_error(db));
+	db_close(db);
+	return fits;
+}
+
 int
 command_serve(const struct conf *conf, int argc, char **argv)
 {
@@ -19,6 +35,8 @@ command_serve(const struct conf *conf, int argc, char **argv)
 		puts("the settings are fine");
 		return EXIT_DONE;
 	}
+	if (!serve_fits(conf))
+		return EXIT_REFUSED;
 	return supervisor_run(conf, conf->file);
 }
 

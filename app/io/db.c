@@ -94,7 +94,9 @@ db_status_of(struct db *db, enum pg_status status)
 enum db_status
 db_check(struct db *db)
 {
-	return db_status_of(db, pg_connect(db->pg));
+	enum pg_status status = pg_connect(db->pg);
+
+	return status == PG_BUG ? DB_REFUSED : db_status_of(db, status);
 }
 
 enum db_status

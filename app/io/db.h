@@ -44,7 +44,10 @@ struct db *
 db_open(const struct conf *conf, enum db_role role, const char *process);
 void
 db_close(struct db *db);
-/* Connects and compares every statement's types with the database's. */
+/*
+ * Connects and compares every statement's types with the database's. Refused
+ * when they differ, or when it is no server itself but a pooler.
+ */
 enum db_status
 db_check(struct db *db);
 const char *

@@ -61,6 +61,27 @@ deadline_set(int seconds)
 	(void)setitimer(ITIMER_REAL, &timer, NULL);
 }
 
+/*
+ * libfcgi installs handlers of its own, which stop its accept. Ours stay, and
+ * so does an ignored SIGPIPE.
+ */
+static bool
+library_start(FCGX_Request *request)
+{
+	static const int signals[] = {SIGPIPE, SIGTERM, SIGUSR1};
+	enum { COUNT = sizeof(signals) / sizeof(signals[0]) };
+	struct sigaction ours[COUNT];
+	bool started;
+
+	for (size_t i = 0; i < COUNT; i++)
+		(void)sigaction(signals[i], NULL, &ours[i]);
+	/* It gets its connections from us and cannot accept one itself. */
+	started = FCGX_Init() == 0 && FCGX_InitRequest(request, -1, 0) == 0;
+	for (size_t i = 0; i < COUNT; i++)
+		(void)sigaction(signals[i], &ours[i], NULL);
+	return started;
+}
+
 struct fcgi *
 fcgi_open(int fd)
 {
@@ -77,8 +98,7 @@ fcgi_open(int fd)
 	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
 	    sigaction(SIGALRM, &action, NULL) < 0)
 		log_bug("cannot prepare to serve: %s", strerror(errno));
-	/* It gets its connections from us and cannot accept one itself. */
-	if (FCGX_Init() != 0 || FCGX_InitRequest(&fcgi->request, -1, 0) != 0)
+	if (!library_start(&fcgi->request))
 		log_bug("cannot start libfcgi");
 	fcgi->fd = fd;
 	return fcgi;

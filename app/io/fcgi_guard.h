@@ -22,7 +22,8 @@ struct fcgi_guard {
 /*
  * Waits until all parameters have arrived on fd. True when they are one
  * BEGIN_REQUEST and PARAMS records that add up; false too when the peer hangs
- * up or a signal interrupts.
+ * up or a signal interrupts. As all of it waits in the socket, a peer that
+ * writes it in more than some 250 pieces fills that up and waits, too.
  */
 bool
 fcgi_guard(struct fcgi_guard *guard, int fd);

@@ -10,7 +10,7 @@
 #include "web/exchange.h"
 
 /* A basket of 20 lines with long SKUs has less; nginx says the same. */
-#define INPUT_BYTES_MAX (16 * 1024)
+#define INPUT_BYTES_MAX ((size_t)16 * 1024)
 /* Twice what an item's SKU can have (100 characters), in UTF-8. */
 #define INPUT_SKU_MAX 200
 /* RFC 5321, section 4.5.3.1.3, less the brackets. */

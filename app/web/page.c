@@ -10,7 +10,7 @@
 #include <string.h>
 
 /* A page that a phone must load in a second is far smaller. */
-#define PAGE_BYTES_MAX (256 * 1024)
+#define PAGE_BYTES_MAX ((size_t)256 * 1024)
 
 static const struct {
 	const char *file;
@@ -97,17 +97,17 @@ template_read(struct pages *pages, enum page page, const char *share)
 	struct buf *text = &pages->text[page];
 	struct buf path = {0};
 	const char *why = NULL;
+	char part[4096];
+	size_t n;
 	FILE *file;
 
 	buf_printf(&path, "%s/static/%s", share, templates[page].file);
 	errno = 0;
 	file = fopen(buf_text(&path), "re");
-	if (file) {
-		buf_reserve(text, PAGE_BYTES_MAX);
-		text->len = fread(text->data, 1, PAGE_BYTES_MAX, file);
-		text->data[text->len] = '\0';
-	}
-	if (!file || ferror(file) || text->len == PAGE_BYTES_MAX ||
+	while (file && text->len < PAGE_BYTES_MAX &&
+	    (n = fread(part, 1, sizeof(part), file)) > 0)
+		buf_add(text, part, n);
+	if (!file || ferror(file) || text->len >= PAGE_BYTES_MAX ||
 	    strlen(buf_text(text)) != text->len) {
 		buf_printf(&pages->complaint, "cannot read the page %s: %s",
 		    buf_text(&path), errno ? strerror(errno) : "no HTML");

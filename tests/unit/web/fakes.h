@@ -1,0 +1,397 @@
+/*
+ * What a test of a handler puts in place of the FastCGI connection, the
+ * database and the provider: the same functions, defined in the test itself,
+ * so that the archive's own stay out of it. Include it once in a test.
+ */
+#ifndef WEB_FAKES_H
+#define WEB_FAKES_H
+
+#include "pay/provider.h"
+#include "web/route.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#define FAKE_SECRET "0123456789abcdef0123456789abcdef"
+#define FAKE_HOLD "hld_0123456789abcdefghijkl"
+#define FAKE_BUYER "6ba7b810-9dad-81d1-80b4-00c04fd430c8"
+
+struct fake_settled {
+	struct settlement last;
+	char event_id[512];
+	char kind[16];
+	char type[64];
+	char detail[256];
+	int calls;
+};
+
+static struct fake {
+	struct conf conf;
+	struct pages pages;
+	struct web web;
+	struct request request;
+	struct reply reply;
+	struct exchange x;
+	const char *params[8][2]; /* headers, up to NULL */
+	enum fcgi_body body; /* what fcgi_read_body answers */
+	size_t body_max; /* what it was asked for */
+	/* The database's next answer. */
+	enum db_status status;
+	const char *outcome;
+	const char *document;
+	const char *url;
+	const char *buyer; /* NULL: whoever asked */
+	/* What it was asked. */
+	int calls;
+	struct hold_request taken;
+	char text[HOLD_LINES_MAX + 2][512]; /* SKUs, key, e-mail */
+	struct uuid asked;
+	bool has_viewer;
+	size_t items;
+	struct fake_settled settled;
+	/* The provider's. */
+	enum verdict verdict;
+	struct event event;
+	int reads;
+	int reads_freed;
+} fake;
+
+struct str
+fcgi_param(const struct fcgi *fcgi, const char *name)
+{
+	(void)fcgi;
+	for (size_t i = 0; i < 8 && fake.params[i][0]; i++) {
+		if (strcmp(fake.params[i][0], name) == 0)
+			return str_of(fake.params[i][1]);
+	}
+	return (struct str){NULL, 0};
+}
+
+enum fcgi_body
+fcgi_read_body(struct fcgi *fcgi, struct request *request, size_t max)
+{
+	(void)fcgi;
+	fake.body_max = max;
+	if (fake.body != FCGI_BODY_OK)
+		request->body = (struct str){NULL, 0};
+	return fake.body;
+}
+
+const char *
+db_error(const struct db *db)
+{
+	(void)db;
+	return "the database's reason";
+}
+
+void
+answer_init(struct answer *answer)
+{
+	memset(answer, 0, sizeof(*answer));
+}
+
+void
+answer_release(struct answer *answer)
+{
+	buf_release(&answer->document);
+	buf_release(&answer->url);
+}
+
+static enum db_status
+fake_answer(struct answer *answer, const struct uuid *buyer)
+{
+	fake.calls++;
+	if (buyer)
+		fake.asked = *buyer;
+	if (fake.status != DB_OK)
+		return fake.status;
+	(void)snprintf(answer->outcome, sizeof(answer->outcome), "%s",
+	    fake.outcome);
+	if (buyer)
+		answer->buyer = *buyer;
+	if (fake.buyer)
+		(void)uuid_parse(&answer->buyer, str_of(fake.buyer));
+	if (fake.document)
+		buf_str(&answer->document, fake.document);
+	if (fake.url)
+		buf_str(&answer->url, fake.url);
+	return DB_OK;
+}
+
+static struct str
+fake_keep(size_t slot, struct str s)
+{
+	(void)snprintf(fake.text[slot], sizeof(fake.text[slot]), "%.*s",
+	    (int)s.len, s.len ? s.text : "");
+	return (struct str){s.text ? fake.text[slot] : NULL, s.len};
+}
+
+enum db_status
+db_hold_take(struct db *db, const struct hold_request *requests,
+    struct answer *answers, size_t n)
+{
+	(void)db;
+	assert_int_equal(n, 1);
+	fake.taken = requests[0];
+	for (size_t i = 0; i < requests[0].count; i++)
+		fake.taken.lines[i].sku =
+		    fake_keep(i, requests[0].lines[i].sku);
+	fake.taken.key = fake_keep(HOLD_LINES_MAX, requests[0].key);
+	fake.taken.email = fake_keep(HOLD_LINES_MAX + 1, requests[0].email);
+	return fake_answer(answers, &requests[0].buyer);
+}
+
+static enum db_status
+fake_document(struct buf *document)
+{
+	fake.calls++;
+	if (fake.status == DB_OK && fake.document)
+		buf_str(document, fake.document);
+	return fake.status;
+}
+
+enum db_status
+db_hold_show(struct db *db, struct str id, const struct uuid *buyer,
+    struct buf *document)
+{
+	(void)db;
+	assert_true(str_is(id, FAKE_HOLD));
+	fake.has_viewer = buyer != NULL;
+	if (buyer)
+		fake.asked = *buyer;
+	return fake_document(document);
+}
+
+enum db_status
+db_hold_drop(struct db *db, struct str id, const struct uuid *buyer,
+    struct answer *answer)
+{
+	(void)db;
+	assert_true(str_is(id, FAKE_HOLD));
+	return fake_answer(answer, buyer);
+}
+
+enum db_status
+db_availability(struct db *db, const struct str *skus, size_t n,
+    struct buf *document)
+{
+	(void)db;
+	(void)skus;
+	fake.items = n;
+	return fake_document(document);
+}
+
+enum db_status
+db_payment_start(struct db *db, const struct payment_start *start,
+    struct answer *answer)
+{
+	(void)db;
+	assert_true(str_is(start->hold, FAKE_HOLD));
+	assert_string_equal(start->provider, "fake");
+	assert_string_equal(start->return_base, "https://shop.example");
+	return fake_answer(answer, start->buyer);
+}
+
+enum db_status
+db_payment_settle(struct db *db, const struct settlement *settlement,
+    struct answer *answer)
+{
+	struct fake_settled *settled = &fake.settled;
+
+	(void)db;
+	settled->calls++;
+	settled->last = *settlement;
+	(void)snprintf(settled->event_id, sizeof(settled->event_id), "%.*s",
+	    (int)settlement->event_id.len, settlement->event_id.text);
+	(void)snprintf(settled->kind, sizeof(settled->kind), "%s",
+	    settlement->kind);
+	(void)snprintf(settled->type, sizeof(settled->type), "%.*s",
+	    (int)settlement->type.len, settlement->type.text);
+	(void)snprintf(settled->detail, sizeof(settled->detail), "%.*s",
+	    (int)settlement->detail.len,
+	    settlement->detail.len ? settlement->detail.text : "");
+	return fake_answer(answer, NULL);
+}
+
+static enum verdict
+fake_verify(const struct conf *conf, const struct hook *hook)
+{
+	(void)conf;
+	(void)hook;
+	return fake.verdict;
+}
+
+static struct event_reader *
+fake_read(const struct conf *conf, struct str body, struct event *event)
+{
+	(void)conf;
+	(void)body;
+	fake.reads++;
+	*event = fake.event;
+	return NULL;
+}
+
+static void
+fake_read_free(struct event_reader *reader)
+{
+	(void)reader;
+	fake.reads_freed++;
+}
+
+static const struct provider fake_provider = {
+    .name = "fake",
+    .verify = fake_verify,
+    .read = fake_read,
+    .read_free = fake_read_free,
+};
+
+const struct provider *
+provider_find(struct str name)
+{
+	return str_is(name, "fake") ? &fake_provider : NULL;
+}
+
+const struct provider *
+provider_default(void)
+{
+	return &fake_provider;
+}
+
+const char *
+event_kind_name(enum event_kind kind)
+{
+	return kind == EVENT_PAID ? "paid" : "unusable";
+}
+
+/* Tests' own ------------------------------------------------------------- */
+
+static inline int
+fake_setup(void **state)
+{
+	static char secret[] = FAKE_SECRET;
+	static char none[] = "";
+	static char url[] = "https://shop.example";
+	static const char *const templates[PAGE_COUNT] = {
+	    [PAGE_ORDER] = "order {{hold}} {{state}} {{left}} {{price}} "
+			   "{{lines}} {{item_link}} {{refresh}} "
+			   "{{refund_reason}}.",
+	    [PAGE_OPENING] = "opening {{hold}} {{left}}",
+	    [PAGE_PROBLEM] = "problem {{name}}|{{title}}|{{advice}}|{{item}}|"
+			     "{{item_link}}",
+	};
+
+	(void)state;
+	memset(&fake, 0, sizeof(fake));
+	fake.conf.buyer.secret = secret;
+	fake.conf.buyer.old_secret = none;
+	fake.conf.server.public_url = url;
+	for (size_t i = 0; i < PAGE_COUNT; i++)
+		buf_str(&fake.pages.text[i], templates[i] ? templates[i] : "");
+	fake.web = (struct web){.conf = &fake.conf, .pages = &fake.pages};
+	return 0;
+}
+
+static inline int
+fake_teardown(void **state)
+{
+	(void)state;
+	pages_release(&fake.pages);
+	buf_release(&fake.reply.headers);
+	buf_release(&fake.reply.body);
+	return 0;
+}
+
+static inline void
+fake_param(const char *name, const char *value)
+{
+	for (size_t i = 0; i < 8; i++) {
+		if (fake.params[i][0] && strcmp(fake.params[i][0], name) != 0)
+			continue;
+		fake.params[i][0] = name;
+		fake.params[i][1] = value;
+		return;
+	}
+	fail();
+}
+
+/* Sends a request; its answer is in fake.reply. */
+static inline int
+fake_send(const char *method, const char *path, const char *query)
+{
+	fake.request.method = str_of(method);
+	fake.request.path = str_of(path);
+	fake.request.query = str_of(query);
+	fake.x = (struct exchange){.web = &fake.web,
+	    .request = &fake.request,
+	    .reply = &fake.reply};
+	fake.reply.status = 0;
+	buf_reset(&fake.reply.headers);
+	buf_reset(&fake.reply.body);
+	route(&fake.x);
+	return fake.reply.status;
+}
+
+static inline int
+fake_get(const char *path, const char *query)
+{
+	fake.request.content_type = (struct str){NULL, 0};
+	fake.request.body = (struct str){NULL, 0};
+	return fake_send("GET", path, query);
+}
+
+static inline int
+fake_post(const char *path, const char *type, const char *body)
+{
+	fake.request.content_type = str_of(type);
+	fake.request.body = str_of(body);
+	return fake_send("POST", path, "");
+}
+
+static inline int
+fake_json(const char *path, const char *body)
+{
+	return fake_post(path, "application/json", body);
+}
+
+static inline int
+fake_form(const char *path, const char *body)
+{
+	return fake_post(path, "application/x-www-form-urlencoded", body);
+}
+
+/* The request comes with a cookie that we signed for FAKE_BUYER. */
+static inline void
+fake_sign_in(struct buf *cookie)
+{
+	const struct token_secrets secrets = {.now = str_of(FAKE_SECRET)};
+
+	buf_reset(cookie);
+	buf_str(cookie, "a=b; lp_buyer=");
+	token_sign(cookie, &secrets, "buyer",
+	    str_of("6ba7b8109dad81d180b400c04fd430c8"));
+	fake.request.cookie = (struct str){cookie->data, cookie->len};
+}
+
+static inline void
+assert_has(const struct buf *text, const char *part)
+{
+	if (!strstr(buf_text(text), part))
+		fail_msg("no %s in: %s", part, buf_text(text));
+}
+
+static inline void
+assert_lacks(const struct buf *text, const char *part)
+{
+	if (strstr(buf_text(text), part))
+		fail_msg("%s in: %s", part, buf_text(text));
+}
+
+#define assert_header(part) assert_has(&fake.reply.headers, part)
+#define assert_body(part) assert_has(&fake.reply.body, part)
+
+#endif

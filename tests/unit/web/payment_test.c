@@ -1,0 +1,197 @@
+/*
+ * payment.c by way of route.c: each outcome of payment_start to a script, to a
+ * form and to the page that asks again.
+ */
+#include "web/fakes.h"
+
+#define DOCUMENT \
+	"{\"id\":\"" FAKE_HOLD "\",\"lines\":[{\"item\":\"RUN-42\"}]," \
+	"\"expires_in_ms\":598000}"
+#define URL "https://pay.example/c/1?a=b&c=d#e"
+
+static int
+ask(void)
+{
+	return fake_json("/pay", "{\"id\":\"" FAKE_HOLD "\"}");
+}
+
+static int
+ask_form(void)
+{
+	return fake_form("/pay", "id=" FAKE_HOLD);
+}
+
+static int
+ask_page(void)
+{
+	return fake_get("/pay", "id=" FAKE_HOLD);
+}
+
+static void
+leads_to_the_pay_page(void **state)
+{
+	struct buf cookie = {0};
+
+	(void)state;
+	fake.outcome = "ready";
+	fake.document = DOCUMENT;
+	fake.url = URL;
+	fake_sign_in(&cookie);
+	assert_int_equal(ask(), 200);
+	assert_string_equal(fake.asked.text, FAKE_BUYER);
+	assert_string_equal(fake.reply.body.data,
+	    "{\"state\":\"ready\",\"url\":\"" URL "\"}");
+	assert_int_equal(ask_form(), 303);
+	assert_header("Location: " URL "\r\n");
+	assert_int_equal(ask_page(), 303);
+	assert_header("Location: " URL "\r\n");
+	assert_header("Cache-Control: no-store\r\n");
+	/* No header can be made of it. */
+	fake.url = "https://pay.example/\r\nSet-Cookie: a=b";
+	assert_int_equal(ask_form(), 303);
+	assert_lacks(&fake.reply.headers, "Set-Cookie");
+	buf_release(&cookie);
+}
+
+static void
+says_that_it_is_opening(void **state)
+{
+	struct buf cookie = {0};
+
+	(void)state;
+	fake.outcome = "opening";
+	fake.document = DOCUMENT;
+	fake_sign_in(&cookie);
+	assert_int_equal(ask(), 202);
+	assert_string_equal(fake.reply.body.data,
+	    "{\"state\":\"opening\",\"retry_in_ms\":500}");
+	assert_int_equal(ask_form(), 303);
+	assert_header("Location: /pay?id=" FAKE_HOLD "\r\n");
+	assert_int_equal(ask_page(), 200);
+	assert_header("Refresh: 1\r\n");
+	assert_header("Content-Type: text/html; charset=utf-8\r\n");
+	assert_string_equal(fake.reply.body.data,
+	    "opening " FAKE_HOLD " 9 min 58 s");
+	buf_release(&cookie);
+}
+
+static void
+asks_nobody_to_pay_twice(void **state)
+{
+	static const char *const outcomes[] = {"checking", "paid"};
+	struct buf cookie = {0};
+
+	(void)state;
+	fake.document = DOCUMENT;
+	fake_sign_in(&cookie);
+	for (size_t i = 0; i < 2; i++) {
+		fake.outcome = outcomes[i];
+		assert_int_equal(ask(), 200);
+		assert_body(outcomes[i]);
+		assert_int_equal(ask_form(), 303);
+		assert_header("Location: /order/" FAKE_HOLD "\r\n");
+		assert_int_equal(ask_page(), 303);
+		assert_header("Location: /order/" FAKE_HOLD "\r\n");
+	}
+	buf_release(&cookie);
+}
+
+static void
+says_no_in_each_way(void **state)
+{
+	static const struct {
+		const char *outcome;
+		const char *name;
+		int status;
+	} cases[] = {
+	    {"refused", "provider", 503},
+	    {"ended", "ended", 410},
+	    {"no-such-hold", "no-such-hold", 404},
+	    {"not-yours", "not-yours", 403},
+	};
+	struct buf cookie = {0};
+	char text[64];
+
+	(void)state;
+	fake_sign_in(&cookie);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake.outcome = cases[i].outcome;
+		fake.document = i < 2 ? DOCUMENT : NULL;
+		(void)snprintf(text, sizeof(text), "/problems/%s",
+		    cases[i].name);
+		assert_int_equal(ask(), cases[i].status);
+		assert_body(text);
+		assert_int_equal(ask_form(), 303);
+		assert_header(text);
+		if (i < 2)
+			assert_header("?item=RUN-42\r\n");
+		(void)snprintf(text, sizeof(text), "problem %s|",
+		    cases[i].name);
+		assert_int_equal(ask_page(), cases[i].status);
+		assert_body(text);
+		if (cases[i].status == 503)
+			assert_header("Retry-After: 5\r\n");
+	}
+	fake.outcome = "ended";
+	fake.document = DOCUMENT;
+	assert_int_equal(ask(), 410);
+	assert_body("\"hold\":" DOCUMENT "}");
+	buf_release(&cookie);
+}
+
+static void
+wants_a_cookie_of_ours_for_a_link(void **state)
+{
+	(void)state;
+	fake.outcome = "ready";
+	fake.url = URL;
+	fake.request.cookie =
+	    str_of("lp_visit=0123456789abcdef0123456789abcdef");
+	assert_int_equal(ask_page(), 403);
+	assert_body("problem not-yours|");
+	assert_int_equal(fake.calls, 0);
+	/* A button is pressed on our own page. */
+	assert_int_equal(ask(), 200);
+}
+
+static void
+refuses_what_is_no_hold(void **state)
+{
+	struct buf cookie = {0};
+
+	(void)state;
+	fake_sign_in(&cookie);
+	assert_int_equal(fake_json("/pay", "{\"id\":\"x\"}"), 404);
+	assert_int_equal(fake_json("/pay", "{\"id\":1}"), 400);
+	assert_int_equal(fake_json("/pay", "{}"), 400);
+	assert_int_equal(fake_json("/pay", "nonsense"), 400);
+	assert_int_equal(fake_form("/pay", ""), 400);
+	assert_int_equal(fake_get("/pay", ""), 400);
+	assert_body("problem malformed|");
+	assert_int_equal(fake_get("/pay", "id=x"), 404);
+	assert_int_equal(fake.calls, 0);
+	fake.status = DB_DOWN;
+	assert_int_equal(ask(), 503);
+	assert_header("Retry-After: 1\r\n");
+	assert_int_equal(ask_form(), 303);
+	assert_header("Location: /problems/busy\r\n");
+	assert_int_equal(ask_page(), 503);
+	buf_release(&cookie);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, fake_setup, fake_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(leads_to_the_pay_page),
+	    TEST(says_that_it_is_opening),
+	    TEST(asks_nobody_to_pay_twice),
+	    TEST(says_no_in_each_way),
+	    TEST(wants_a_cookie_of_ours_for_a_link),
+	    TEST(refuses_what_is_no_hold),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
