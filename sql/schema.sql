@@ -281,7 +281,7 @@ ALTER TABLE ONLY data.payment
     ADD CONSTRAINT payment_pkey PRIMARY KEY (payment_id);
 
 ALTER TABLE ONLY data.payment
-    ADD CONSTRAINT payment_session_id_key UNIQUE (session_id);
+    ADD CONSTRAINT payment_provider_session_id_key UNIQUE (provider, session_id);
 
 ALTER TABLE ONLY data.refund
     ADD CONSTRAINT refund_key_key UNIQUE (key);

@@ -276,7 +276,8 @@ $$;
 --   created    the units are held until expires_at
 --   existing   the key's hold, or the buyer's live hold of one of the items
 --   sold-out (free, held)  limit (limit, have, hold)  not-open (opens_in_ms)
---   paused  closed  no-such-item  key-reused: nothing was taken
+--   paused  closed  no-such-item  mixed-currencies  key-reused:
+--    nothing was taken
 -- All lines of a request are taken or none is.
 --
 -- Idempotent by key; without one, by buyer and item while the hold lives.

@@ -90,6 +90,11 @@ begin
         where hold_id = p_hold.hold_id group by item_id) l
     join data.item i using (item_id)
     returning * into made;
+    -- An attempt that was refused needs nobody any more.
+    update data.outbox o set done_at = p_now
+    from data.payment p
+    where p.hold_id = p_hold.hold_id and o.payment_id = p.payment_id
+        and o.kind = 'open' and o.done_at is null;
     perform api.outbox_add('open', made.payment_id, made.key, p_now);
     return made;
 end

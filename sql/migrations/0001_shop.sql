@@ -93,8 +93,12 @@ create unique index hold_line_one_live on data.hold_line (buyer, item_id)
     where state = 'held' and lead;
 create index hold_line_paid on data.hold_line (buyer, item_id)
     where state = 'paid';
+-- For questions about expiry alone: they write this condition exactly so. As
+-- `state = 'held'` it would serve every question about held lines, and a plan
+-- made when the table was empty would then read all of an item's held lines
+-- to find one buyer's.
 create index hold_line_due on data.hold_line (item_id, expires_at)
-    where state = 'held';
+    where (state = 'held') is true;
 
 -- Money in: one row per pay page asked for. All that the provider is told is
 -- fixed here before the first call, so that each retry says the same.
@@ -114,7 +118,7 @@ create table data.payment (
     -- mismatch: another amount was paid, a person decides.
     state text not null default 'opening' check (state in ('opening', 'open',
         'checking', 'paid', 'failed', 'expired', 'refused', 'mismatch')),
-    session_id text unique,
+    session_id text,
     url text,
     payment_ref text,
     captured bigint not null default 0 check (captured >= 0),
@@ -122,6 +126,7 @@ create table data.payment (
     opened_at timestamptz,
     paid_at timestamptz,
     unique (hold_id, attempt),
+    unique (provider, session_id),
     check (state <> 'open' or (session_id is not null and url is not null)),
     check ((state in ('paid', 'mismatch')) = (captured > 0))
 );
