@@ -126,9 +126,8 @@ test: packages-test ## every test; SUITES="unit sql" picks some
 	@tests/run.sh $(SUITES)
 check: packages-test ## unit tests, lint, layers: under a minute
 	@$(MAKE) --no-print-directory all
-	@tests/run.sh unit
-	@tests/lint.sh
-	@tests/layers.sh
+	@status=0; for part in "run.sh unit" lint.sh layers.sh; do \
+		tests/$$part || status=1; done; exit $$status
 lint: packages-test ## formats, linters, lengths
 	@tests/lint.sh
 layers: ## who may include whom

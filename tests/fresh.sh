@@ -20,12 +20,35 @@ START_SECONDS=900
 fresh=
 shop=
 
+# end_inside SIGNAL: to whatever lives in the new root; waits ten seconds.
+end_inside() {
+	local process pids='' tries=0
+	while [ $tries -lt 100 ]; do
+		pids=
+		for process in /proc/[0-9]*; do
+			if [ "$(readlink "$process/root")" = "$fresh" ]; then
+				pids="$pids ${process#/proc/}"
+			fi
+		done
+		if [ -z "$pids" ]; then
+			# In a trap, a bare return gives what was before it.
+			return 0
+		fi
+		if [ $tries -eq 0 ]; then
+			# shellcheck disable=SC2086
+			kill -s "$1" $pids 2>/dev/null || true
+		fi
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+}
+
 cleanup() {
 	local dir
-	if [ -n "$shop" ]; then
-		kill -TERM "$shop" 2>/dev/null && wait "$shop" 2>/dev/null
-	fi
+	set +e
 	if [ -n "$fresh" ]; then
+		end_inside TERM
+		end_inside KILL
 		for dir in dev/shm dev/pts dev proc; do
 			if mountpoint -q "$fresh/$dir"; then
 				umount "$fresh/$dir" || umount -l "$fresh/$dir"
@@ -296,7 +319,9 @@ main() {
 	wait "$shop" || true
 	shop=
 	say "make test"
-	there make test
+	# In the background, so that a signal is heard at once.
+	there make test &
+	wait $!
 }
 
 main

@@ -12,7 +12,8 @@ cd "$(dirname "$0")/.." || exit 1
 
 ALL=(unit sql isolation flow browser sanitize)
 OUT=$ROOT/build/test
-# No single program or file may take longer.
+# No unit test program, no file of another suite may take longer.
+UNIT_SECONDS=60
 FILE_SECONDS=300
 
 passed=0
@@ -69,10 +70,10 @@ tap_count() {
 	count $numbers
 }
 
-# limited COMMAND...: within its time. In the background, so that a signal to
+# limited SECONDS COMMAND...: within its time. In the background, so that a signal to
 # this script is heard at once.
 limited() {
-	timeout -k 10 "$FILE_SECONDS" "$@" <&0 &
+	timeout -k 10 "$1" "${@:2}" <&0 &
 	child=$!
 	wait "$child"
 }
@@ -85,7 +86,7 @@ unit_run() {
 		name=${program#"$1/tests/unit/"}
 		log=$OUT/$2-${name//\//-}.tap
 		before=$failed
-		CMOCKA_MESSAGE_OUTPUT=TAP limited "$program" >"$log" 2>&1
+		CMOCKA_MESSAGE_OUTPUT=TAP limited $UNIT_SECONDS "$program" >"$log" 2>&1
 		status=$?
 		tap_count "$log" $status
 		if [ "$failed" -gt "$before" ]; then
@@ -114,7 +115,9 @@ db_schema() {
 		conf_set server public_url http://127.0.0.1:8080 |
 		conf_set server socket_dir "$db/s" |
 		conf_set server share "$ROOT" |
-		conf_set stripe api_base http://127.0.0.1:8081 \
+		conf_set stripe api_base http://127.0.0.1:8081 |
+		conf_set sandbox pay_url http://127.0.0.1:8081 |
+		conf_set sandbox hook_url http://127.0.0.1:8080/pay-callback \
 			>"$OUT/lastpair.conf"
 	build/lastpair -c "$OUT/lastpair.conf" migrate >"$OUT/migrate.log" 2>&1 &&
 		db_psql -d postgres -c 'create database pristine template lastpair' &&
@@ -161,13 +164,13 @@ suite_sql() {
 		return
 	fi
 	db_start || { broken "no database to test"; return; }
-	limited pg_prove -h "$db/s" -p 5432 -U postgres -d lastpair -v \
+	limited $FILE_SECONDS pg_prove -h "$db/s" -p 5432 -U postgres -d lastpair -v \
 		"${files[@]}" 2>&1 | tee "$log" | grep --line-buffered -v '^ok '
 	tap_count "$log" "${PIPESTATUS[0]}"
 	for script in tests/sql/*_test.sh; do
 		[ -e "$script" ] || continue
 		if PGHOST=$db/s PGPORT=5432 PGUSER=postgres PGDATABASE=pristine \
-			limited "$script"; then
+			limited $FILE_SECONDS "$script"; then
 			say "$script: passed"
 			count 1 0 0
 		else
@@ -184,7 +187,7 @@ isolation_one() {
 		-c 'create database isolation template pristine'; then
 		return 1
 	fi
-	PGAPPNAME=isolation/$name limited "$2" \
+	PGAPPNAME=isolation/$name limited $FILE_SECONDS "$2" \
 		"host=$db/s port=5432 user=postgres dbname=isolation" \
 		<"tests/isolation/specs/$name.spec" >"$out" 2>&1
 	# A race may end in more than one right way: NAME_1.out and so on.
@@ -245,7 +248,7 @@ shop_start() {
 	SHOP_STATE=$(state_dir "$shop")
 	export SHOP_STATE SHOP_URL=http://127.0.0.1:$port
 	export PAY_URL=http://127.0.0.1:$pay
-	export SHOP_BIN=$ROOT/$1/lastpair SHOP_CONF=$SHOP_STATE/lastpair.conf
+	export SHOP_BIN=$SHOP_STATE/bin/lastpair SHOP_CONF=$SHOP_STATE/lastpair.conf
 }
 
 # A failed suite's logs stay in build/test/logs.
@@ -296,7 +299,7 @@ node_run() {
 		tap=$OUT/$2-$(basename "$file").tap
 		before=$failed
 		rm -f "$tap"
-		limited node --test --test-reporter=spec \
+		limited $FILE_SECONDS node --test --test-reporter=spec \
 			--test-reporter-destination=stdout --test-reporter=tap \
 			--test-reporter-destination="$tap" "$file" </dev/null
 		status=$?

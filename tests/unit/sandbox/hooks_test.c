@@ -64,7 +64,9 @@ the_shop_accepts_it_while_secrets_change(void **state)
 		struct conf sender = {0};
 		struct conf shop = {0};
 		struct buf header = {0};
-		struct hook hook = {.body = str_of(BODY), .now = NOW + 1};
+		struct hook hook = {.body = str_of(BODY),
+		    .now = NOW + 1,
+		    .tolerance_s = HOOK_TOLERANCE_S};
 
 		sender.stripe.webhook_secret = now_secret;
 		sender.stripe.old_webhook_secret = old_secret;
