@@ -28,7 +28,8 @@ endif
 export BUILD = $(B)
 
 CC := gcc
-CPPFLAGS = -Iapp -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE
+CPPFLAGS = -Iapp -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE \
+	-DLASTPAIR_SHARE='"$(PREFIX)/share/lastpair"'
 CFLAGS = -std=c17 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion \
 	-Wstrict-prototypes -Wmissing-prototypes -Wvla -Werror \
 	-Wformat -Werror=format-security -fPIE -pthread

@@ -9,6 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Where `make install` puts sql/ and static/; the Makefile says it. */
+#ifndef LASTPAIR_SHARE
+#define LASTPAIR_SHARE "/usr/local/share/lastpair"
+#endif
+
 enum kind {
 	TEXT, /* min is the least length, unless empty */
 	NUMBER, /* min to max */
@@ -42,8 +47,8 @@ static const struct setting settings[] = {
 	"web processes; one or two a core"},
     {"server", "socket_dir", TEXT, REQUIRED, AT(server.socket_dir),
 	"/run/lastpair", 0, 0, "folder of web.sock and sandbox.sock"},
-    {"server", "share", TEXT, REQUIRED, AT(server.share), "/usr/share/lastpair",
-	0, 0, "folder that holds sql/ and static/"},
+    {"server", "share", TEXT, REQUIRED, AT(server.share), LASTPAIR_SHARE, 0, 0,
+	"folder that holds sql/ and static/"},
     {"server", "lock_timeout_ms", NUMBER, OPEN, AT(server.lock_timeout_ms),
 	"2000", 100, 60000, "longest wait for a row lock"},
     {"server", "statement_timeout_ms", NUMBER, OPEN,

@@ -1,8 +1,8 @@
 // What this browser keeps between pages: the key of a request that has no
 // answer yet and the order that is being paid (this tab), and the order made
 // for an item (all tabs). All are conveniences; the server finds a buyer's
-// hold without them. Storage that is
-// switched off is replaced by this page's own memory.
+// hold without them. Storage that is switched off is replaced by this page's
+// own memory.
 
 const spare = new Map();
 
