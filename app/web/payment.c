@@ -92,7 +92,6 @@ payment_answer(struct exchange *x, struct str id, const struct answer *answer)
 {
 	struct str text = {answer->document.data, answer->document.len};
 	const char *outcome = answer->outcome;
-	struct document document;
 
 	if (strcmp(outcome, "ready") == 0) {
 		payment_ready(x, answer);
@@ -102,15 +101,13 @@ payment_answer(struct exchange *x, struct str id, const struct answer *answer)
 	    strcmp(outcome, "paid") == 0) {
 		payment_settled(x, id, outcome);
 	} else if (strcmp(outcome, "refused") == 0) {
-		(void)document_read(&document, text);
 		problem_answer(x,
 		    &(struct refusal){
 			.name = "provider",
 			.detail = "The payment provider would not open a pay "
 				  "page. Nothing was charged.",
-			.item = document_item(&document),
+			.hold = id,
 		    });
-		document_release(&document);
 	} else {
 		problem_hold(x, outcome, text);
 	}

@@ -135,7 +135,10 @@ problem_page(struct exchange *x, int status, const struct problem *problem,
 		buf_printf(&advice, "%s. ", refusal->detail);
 	buf_str(&advice, problem->advice);
 	buf_char(&link, '/');
-	if (refusal->item.len) {
+	if (refusal->hold.len) {
+		buf_str(&link, "order/");
+		str_url(&link, refusal->hold);
+	} else if (refusal->item.len) {
 		buf_str(&link, "item/");
 		str_url(&link, refusal->item);
 	}
@@ -159,7 +162,10 @@ problem_redirect(struct exchange *x, const struct problem *problem,
 	struct buf location = {0};
 
 	buf_printf(&location, "/problems/%s", problem->name);
-	if (refusal->item.len) {
+	if (refusal->hold.len) {
+		buf_str(&location, "?hold=");
+		str_url(&location, refusal->hold);
+	} else if (refusal->item.len) {
 		buf_str(&location, "?item=");
 		str_url(&location, refusal->item);
 	}
@@ -249,8 +255,12 @@ problem_show(struct exchange *x, struct str name)
 		return;
 	}
 	/* A query that cannot be read only costs the link. */
-	if (!form_parse(&form, x->request->query))
+	if (!form_parse(&form, x->request->query)) {
 		(void)form_get(&form, "item", &refusal.item);
+		(void)form_get(&form, "hold", &refusal.hold);
+		if (!document_is_id(refusal.hold))
+			refusal.hold.len = 0;
+	}
 	problem_page(x, 200, problem, &refusal);
 	form_release(&form);
 }

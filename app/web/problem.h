@@ -14,6 +14,7 @@ struct refusal {
 	const char *detail; /* what was wrong here, in plain words */
 	struct str members; /* a JSON object whose members are added */
 	struct str item; /* the SKU to go back to */
+	struct str hold; /* better: the hold whose page to go back to */
 };
 
 /* Fills the answer. */
@@ -37,7 +38,7 @@ problem_hold(struct exchange *x, const char *outcome, struct str document);
 /* Whether a refusal of that name is in the table. */
 bool
 problem_exists(struct str name);
-/* GET /problems/<name>?item=<SKU> */
+/* GET /problems/<name>?item=<SKU> or ?hold=<id> */
 void
 problem_show(struct exchange *x, struct str name);
 

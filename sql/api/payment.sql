@@ -84,8 +84,10 @@ begin
         'cs-' || p_hold.id || suffix, p_hold.amount, p_hold.currency,
         left(string_agg(l.qty || ' x ' || i.title, ', ' order by i.sku), 250),
         p_return_base || '/order/' || p_hold.id,
-        -- 30 minutes is the provider's least; the minute is for a slow call.
-        date_trunc('second', p_now) + interval '31 minutes'
+        -- 30 minutes is the provider's least, 24 hours its most. Counted from
+        -- the hold's end, so that each try within the hold is in time.
+        date_trunc('second', least(p_hold.expires_at + interval '31 minutes',
+            p_now + interval '23 hours 59 minutes'))
     from (select item_id, sum(qty) as qty from data.hold_line
         where hold_id = p_hold.hold_id group by item_id) l
     join data.item i using (item_id)

@@ -3,7 +3,9 @@ import { ask, backoff, jitter } from "./api.js";
 import { onReturn } from "./countdown.js";
 import { describeStock } from "./stock.js";
 
+/* What one question may hold: items, and characters of an address. */
 const MOST_ITEMS = 50;
+const MOST_CHARACTERS = 4000;
 const PACE_MS = 5000;
 
 const cards = [...document.querySelectorAll(".items [data-sku]")];
@@ -12,11 +14,32 @@ let failures = 0;
 let newest = 0;
 let timer = 0;
 
-for (const card of cards.slice(0, MOST_ITEMS)) {
+for (const card of cards) {
 	const line = document.createElement("span");
 	line.className = "card-stock";
 	(card.querySelector("a") ?? card).append(line);
 	lines.set(card.dataset.sku, line);
+}
+
+/* The addresses that ask for all of them. */
+function questions() {
+	const all = [];
+	let parts = [], length = 0;
+
+	for (const sku of lines.keys()) {
+		const part = `item=${encodeURIComponent(sku)}`;
+		if (parts.length === MOST_ITEMS ||
+		    length + part.length > MOST_CHARACTERS) {
+			all.push(`/availability?${parts.join("&")}`);
+			parts = [];
+			length = 0;
+		}
+		parts.push(part);
+		length += part.length + 1;
+	}
+	if (parts.length > 0)
+		all.push(`/availability?${parts.join("&")}`);
+	return all;
 }
 
 function show(items) {
@@ -36,17 +59,23 @@ async function look() {
 	clearTimeout(timer);
 	if (lines.size === 0)
 		return;
-	const query = [...lines.keys()]
-		.map((sku) => `item=${encodeURIComponent(sku)}`).join("&");
-	const answer = await ask(`/availability?${query}`, { patience: 8000 });
-	if (mine !== newest)
-		return;
-	const known = answer.ok && Array.isArray(answer.body.items);
+	let wait = null;
+	let known = true;
+	for (const question of questions()) {
+		const answer = await ask(question, { patience: 8000 });
+		if (mine !== newest)
+			return;
+		if (answer.ok && Array.isArray(answer.body.items)) {
+			show(answer.body.items);
+			continue;
+		}
+		known = false;
+		wait = answer.wait;
+		break;
+	}
 	failures = known ? 0 : failures + 1;
-	if (known)
-		show(answer.body.items);
 	if (!document.hidden)
-		timer = setTimeout(look, answer.wait ?? (failures > 0
+		timer = setTimeout(look, wait ?? (failures > 0
 			? backoff(failures, 2000, 60000) : jitter(PACE_MS)));
 }
 

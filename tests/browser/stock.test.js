@@ -126,7 +126,7 @@ suite("the opening", (check) => {
 			await button(visitor.page, "Buy").click();
 			await visitor.page.getByRole("heading",
 				{ name: "The sale has not begun" }).waitFor();
-			await visitor.page.getByRole("link", { name: "Back to the shop" })
+			await visitor.page.getByRole("link", { name: "Go back" })
 				.click();
 			await visitor.page.waitForURL(`${SHOP}/item/${item}`);
 			assert.equal((await holds(item)).length, 0);

@@ -20,7 +20,7 @@ select results_eq(
     $$select kind, try, key, hold, session_id, payment_ref, amount, currency,
             title, return_url,
             session_expires_at - extract(epoch from now())::bigint
-                between 1800 and 1920
+                between 2400 and 2520
         from api.cashier_claim(10, 60000)$$,
     format('values (%L, 1, %L, %L, null::text, null::text, 2500::bigint, %L,
         %L, %L, true)', 'open', 'cs-hld_0000000000000000000001',

@@ -1,7 +1,7 @@
 -- Payments: asking for the page, and what each webhook does to hold and stock.
 begin;
 \ir lib/fixture.sql
-select plan(90);
+select plan(91);
 
 -- payment_start: each outcome.
 select t.item('SHOE', 50, per_buyer => 2);
@@ -70,6 +70,15 @@ select is((select string_agg(replace(p.key, t.hid(5), ''), ','
         join data.hold h using (hold_id) where h.id = t.hid(5)),
     'cs-,cs--2,cs--3,cs--4,cs--5,cs--6,cs--7,cs--8,cs--9',
     'each with its own key');
+
+-- However late the cashier asks, the provider's limits are kept.
+select api.item_add('DAY', 'A day', 100, 'EUR', 5, 0, 86400, 1, 1, null, null,
+    '{refund}');
+select t.take(8, 8, 'DAY'); select t.start(8, 8);
+select ok((select p.session_expires_at between now() + interval '23 hours'
+        and now() + interval '24 hours' from data.payment p
+        join data.hold h using (hold_id) where h.id = t.hid(8)),
+    'a page for a hold of a day ends within the provider''s 24 hours');
 
 -- C22
 select t.item('V', 5);

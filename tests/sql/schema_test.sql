@@ -71,9 +71,9 @@ select is(t.doc(2)->>'expires_at', to_char((select expires_at
     from data.hold where id = t.hid(2)) at time zone 'UTC',
     'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'C55: shown in UTC all the same');
 select cmp_ok((select max(abs(extract(epoch from p.session_expires_at
-        - h.created_at) - 1860)) from data.payment p
+        - h.expires_at) - 1860)) from data.payment p
     join data.hold h using (hold_id)), '<', 5::numeric,
-    'C55: every page ends after 31 minutes');
+    'C55: every page ends 31 minutes after its hold');
 select is(api.iso('2026-10-25 00:55:00+00'), '2026-10-25T00:55:00.000Z',
     'C55: before the clocks go back');
 select is(api.iso(timestamptz '2026-10-25 00:55:00+00' + interval '600 s'),
