@@ -1,7 +1,6 @@
 /* item set, show, list. */
 #include "command/command.h"
 #include "command/listing.h"
-#include "command/table.h"
 
 #include "base/json.h"
 #include "base/log.h"
@@ -131,33 +130,19 @@ out:
 int
 command_item_show(const struct conf *conf, int argc, char **argv)
 {
-	const char *sku = NULL;
-	bool json = false;
-	const struct option_spec specs[] = {{"--json", NULL, &json},
+	struct listing listing = {.what = "item",
+	    .process = "lastpair item show"};
+	const struct option_spec specs[] = {{"--json", NULL, &listing.json},
 	    {NULL, NULL, NULL}};
-	struct buf document;
-	enum db_status status;
-	struct db *db;
-	int result = EXIT_DONE;
 
-	if (!command_options(specs, &sku, argc, argv))
+	if (!command_options(specs, &listing.name, argc, argv))
 		return EXIT_USAGE;
-	if (sku == NULL)
+	if (listing.name == NULL)
 		return command_fail(EXIT_USAGE, "item show needs an SKU");
-	buf_init(&document);
-	db = db_open(conf, DB_OPERATOR, "lastpair item show");
-	status = db_item_show(db, sku, &document);
-	if (status != DB_OK)
-		result = command_db_fail(db, status);
-	else if (document.len == 0)
-		result = command_fail(EXIT_REFUSED, "no item %s", sku);
-	else if (json)
-		puts(buf_text(&document));
-	else
-		table_print_object(&document);
-	db_close(db);
-	buf_release(&document);
-	return result;
+	listing_open(&listing, conf);
+	listing.status =
+	    db_item_show(listing.db, listing.name, &listing.document);
+	return listing_close(&listing);
 }
 
 int

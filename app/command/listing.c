@@ -1,4 +1,4 @@
-/* Opens the database as the operator; prints a table or the JSON itself. */
+/* Opens the database as the operator; prints for people, or the JSON. */
 #include "command/listing.h"
 
 #include <stdio.h>
@@ -17,8 +17,13 @@ listing_close(struct listing *listing)
 
 	if (listing->status != DB_OK)
 		result = command_db_fail(listing->db, listing->status);
+	else if (listing->document.len == 0)
+		result = command_fail(EXIT_REFUSED, "no %s %s", listing->what,
+		    listing->name);
 	else if (listing->json)
 		puts(buf_text(&listing->document));
+	else if (listing->columns == NULL)
+		table_print_object(&listing->document);
 	else
 		table_print(&listing->document, listing->columns,
 		    listing->none);

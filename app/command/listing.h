@@ -1,4 +1,4 @@
-/* What every listing command does around its one call to the database. */
+/* What every list and show does around its one call to the database. */
 #ifndef COMMAND_LISTING_H
 #define COMMAND_LISTING_H
 
@@ -6,8 +6,10 @@
 #include "command/table.h"
 
 struct listing {
-	const struct table_column *columns;
-	const char *none; /* what to say of an empty list */
+	const struct table_column *columns; /* NULL: one object, not a list */
+	const char *none; /* of a list: what to say when it is empty */
+	const char *what; /* of an object: "item", for "no item X" */
+	const char *name; /* of an object: X */
 	const char *process;
 	bool json; /* print the document as it is */
 	struct db *db;

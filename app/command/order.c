@@ -1,9 +1,7 @@
 /* hold list, order show, event list: looking at what happened. */
 #include "command/command.h"
 #include "command/listing.h"
-#include "command/table.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define LIMIT_DEFAULT "50"
@@ -68,32 +66,18 @@ command_event_list(const struct conf *conf, int argc, char **argv)
 int
 command_order_show(const struct conf *conf, int argc, char **argv)
 {
-	const char *name = NULL;
-	bool json = false;
-	const struct option_spec specs[] = {{"--json", NULL, &json},
+	struct listing listing = {.what = "order",
+	    .process = "lastpair order show"};
+	const struct option_spec specs[] = {{"--json", NULL, &listing.json},
 	    {NULL, NULL, NULL}};
-	struct buf document;
-	enum db_status status;
-	struct db *db;
-	int result = EXIT_DONE;
 
-	if (!command_options(specs, &name, argc, argv))
+	if (!command_options(specs, &listing.name, argc, argv))
 		return EXIT_USAGE;
-	if (name == NULL)
+	if (listing.name == NULL)
 		return command_fail(EXIT_USAGE,
 		    "order show needs an order's number or its hold's id");
-	buf_init(&document);
-	db = db_open(conf, DB_OPERATOR, "lastpair order show");
-	status = db_order_show(db, name, &document);
-	if (status != DB_OK)
-		result = command_db_fail(db, status);
-	else if (document.len == 0)
-		result = command_fail(EXIT_REFUSED, "no order %s", name);
-	else if (json)
-		puts(buf_text(&document));
-	else
-		table_print_object(&document);
-	db_close(db);
-	buf_release(&document);
-	return result;
+	listing_open(&listing, conf);
+	listing.status =
+	    db_order_show(listing.db, listing.name, &listing.document);
+	return listing_close(&listing);
 }
