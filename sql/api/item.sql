@@ -1,4 +1,4 @@
--- Items and their stock.
+-- Items: what is on sale, for buyers and for the operator.
 
 -- What pages show of these items, in the order asked for; unknown ones are
 -- left out. Expired holds count as free from their second on.
@@ -163,29 +163,5 @@ begin
     insert into item_change (item_id, changed_by, before, after)
     values (target.item_id, p_by, before_set, api.item_show(p_sku)::jsonb);
     return 'done';
-end
-$$;
-
--- A new total for each bucket (1, 2, …) that adds up to p_total and leaves
--- room for what each has held and sold; NULL when there is none. What is over
--- is spread evenly. Stock rows are locked.
-create function api.stock_spread(p_item_id bigint, p_total bigint)
-returns bigint[]
-language plpgsql stable as $$
-declare
-    needs bigint[];
-    n integer;
-    over bigint;
-begin
-    select array_agg(greatest(0, held + sold - allowance) order by bucket),
-        count(*)
-    into needs, n from data.stock where item_id = p_item_id;
-    over := p_total - (select sum(u) from unnest(needs) u);
-    if over < 0 then
-        return null;
-    end if;
-    return (select array_agg(u + over / n + (nr <= over % n)::integer
-            order by nr)
-        from unnest(needs) with ordinality as t (u, nr));
 end
 $$;
