@@ -64,7 +64,6 @@ language plpgsql as $$
 declare
     found_hold data.hold;
     goods data.item;
-    number bigint;
     total bigint := 0;
     money text;
     lines json[] := '{}';
