@@ -174,11 +174,28 @@ cashier_call(struct cashier *c, const struct job *job,
 }
 
 static enum db_status
+record_refund(struct cashier *c, const struct job *job,
+    const struct call_outcome *outcome)
+{
+	const char *state = buf_text(&outcome->state);
+	bool person = false;
+	enum db_status status = db_cashier_refunded(c->db, job,
+	    buf_text(&outcome->id), state, &person);
+
+	if (status != DB_OK)
+		return status;
+	if (person)
+		log_error("refund is %s, hold %s needs a person", state,
+		    buf_text(&job->hold));
+	else
+		log_info("refund is %s, hold %s", state, buf_text(&job->hold));
+	return status;
+}
+
+static enum db_status
 record_done(struct cashier *c, const struct job *job,
     const struct call_outcome *outcome)
 {
-	enum db_status status;
-
 	switch (job_kind(job)) {
 	case KIND_OPEN:
 		return db_cashier_opened(c->db, job, buf_text(&outcome->id),
@@ -186,13 +203,8 @@ record_done(struct cashier *c, const struct job *job,
 	case KIND_EXPIRE:
 		return db_cashier_expired(c->db, job);
 	default:
-		status = db_cashier_refunded(c->db, job, buf_text(&outcome->id),
-		    buf_text(&outcome->state));
+		return record_refund(c, job, outcome);
 	}
-	if (status == DB_OK)
-		log_info("refund is %s, hold %s", buf_text(&outcome->state),
-		    buf_text(&job->hold));
-	return status;
 }
 
 static enum db_status

@@ -371,7 +371,7 @@ supervisor_run(const struct conf *conf, const char *conf_file)
 	}
 	supervisor.fd = fcgi_listen(buf_text(&path), BACKLOG);
 	if (supervisor.fd < 0) {
-		result = 3;
+		result = 1;
 		goto out;
 	}
 	supervisor_signals(&supervisor);

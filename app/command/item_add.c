@@ -2,6 +2,7 @@
 #include "base/money.h"
 #include "base/str.h"
 #include "command/command.h"
+#include "web/input.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -56,18 +57,22 @@ item_moment(const char *name, const char *text)
 	return false;
 }
 
-/* The rule for SKUs, as the table's constraint has it, in words. */
+/*
+ * The rule for SKUs, as the table's constraint has it, in words; and no longer
+ * than what a request may name.
+ */
 static bool
 item_sku(const char *sku)
 {
 	struct str s = str_of(sku);
 
-	if (str_is_utf8(s) && s.len > 0 && strpbrk(sku, "/\\") == NULL &&
+	if (str_is_utf8(s) && input_is_sku(s) && strpbrk(sku, "/\\") == NULL &&
 	    sku[0] != '.' && sku[0] != ' ' && sku[s.len - 1] != ' ')
 		return true;
 	command_fail(EXIT_USAGE,
-	    "an SKU is 1 to 100 characters without / or \\, not beginning "
-	    "with a dot and without blanks around it");
+	    "an SKU is 1 to 100 characters, at most %d bytes, without / or \\, "
+	    "not beginning with a dot and without blanks around it",
+	    INPUT_SKU_MAX);
 	return false;
 }
 

@@ -1,6 +1,6 @@
 /*
  * The database as the processes see it: one typed function per function of
- * schema api, of the same name. All SQL text stands in the tables of db.c.
+ * schema api, of the same name. All SQL text stands in the tables of db_*.c.
  * A handle belongs to one process and thread. A conflict is tried again here,
  * at most 3 times with random pauses, and nowhere else.
  */
@@ -169,9 +169,10 @@ db_cashier_opened(struct db *db, const struct job *job, const char *session_id,
     const char *url);
 enum db_status
 db_cashier_expired(struct db *db, const struct job *job);
+/* *person: it failed, or is not the refund that we knew of. */
 enum db_status
 db_cashier_refunded(struct db *db, const struct job *job,
-    const char *refund_ref, const char *state);
+    const char *refund_ref, const char *state, bool *person);
 
 struct job_retry {
 	const char *error; /* one line, no secret */

@@ -155,13 +155,14 @@ db_cashier_expired(struct db *db, const struct job *job)
 
 enum db_status
 db_cashier_refunded(struct db *db, const struct job *job,
-    const char *refund_ref, const char *state)
+    const char *refund_ref, const char *state, bool *person)
 {
 	const char *more[] = {refund_ref, state};
 	struct pg_rows *rows = NULL;
 	enum db_status status =
 	    job_record(db, "cashier_refunded", job, more, 2, &rows);
 
+	*person = status == DB_OK && str_is(pg_value(rows, 0, 0), "person");
 	pg_rows_free(rows);
 	return status;
 }

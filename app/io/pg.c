@@ -264,6 +264,8 @@ pg_session(struct pg *pg)
 
 	buf_init(&sql);
 	buf_printf(&sql,
+	    /* Whatever the server's default: an answer follows the disk. */
+	    "set synchronous_commit = on; "
 	    "set timezone = 'UTC'; set datestyle = 'ISO'; "
 	    "set lock_timeout = %d; set statement_timeout = %d; "
 	    "set idle_in_transaction_session_timeout = %d; ",

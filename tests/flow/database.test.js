@@ -38,6 +38,28 @@ async function killInCall(hold, kind, ask) {
 
 const nothing = async () => {};
 
+test("promise 9: durable, whatever the server's default is", async () => {
+	// Tells in the hold's e-mail how its transaction will commit.
+	await sql().run(`create function public.tell() returns trigger
+		language plpgsql as $$ begin
+			new.email := current_setting('synchronous_commit'); return new;
+		end $$;
+		create trigger tell before insert on data.hold
+			for each row execute function public.tell();
+		alter role lastpair_web set synchronous_commit = off`);
+	try {
+		await shop.reload();
+		const { json } = await new Buyer().take(await shop.item());
+		assert.deepEqual(await sql().row(`select email from data.hold
+			where id = ${quote(json.id)}`), { email: "on" });
+	} finally {
+		await sql().run(`alter role lastpair_web reset synchronous_commit;
+			drop trigger tell on data.hold; drop function public.tell()`);
+		await shop.reload();
+	}
+	await shop.audit();
+});
+
 test("C52: the cashier dies while it opens a session: one session",
 	async () => {
 		const item = await shop.item({ total: 1 });

@@ -3,6 +3,7 @@
 
 const test = require("node:test");
 const assert = require("node:assert/strict");
+const fs = require("node:fs");
 const { Buyer, request } = require("./lib/http.js");
 const { pageOf } = require("./lib/pay.js");
 const shop = require("./lib/shop.js");
@@ -82,6 +83,24 @@ test("static files are cacheable, set no cookie, and are revalidated",
 		assert.deepEqual(second.cookies, []);
 		assert.equal(second.headers["cache-control"], "no-cache");
 	});
+
+test("the cookie that a visitor is given is in no log", async () => {
+	const item = await shop.item({ total: 1 });
+	const visitor = new Buyer();
+	await visitor.get("/item/RUN-42?first", HTML);
+	await visitor.take(item);
+	const visit = visitor.cookies.get("lp_visit");
+	assert.match(visit, /^[0-9a-f]{32}$/);
+	const folder = `${shop.STATE}/log`;
+	const text = (name) => fs.readFileSync(`${folder}/${name}`, "utf8");
+	await shop.until("both requests are logged", () => text("nginx-access.log")
+		.trimEnd().split("\n").slice(-2).map((line) =>
+			/ req=(-|[0-9a-f]{32}) .* path="([^"]*)"/.exec(line))
+		.every((found, i) => found[2] === ["/item/RUN-42", "/hold"][i] &&
+			(found[1] === "-") === (i === 0)));
+	for (const name of fs.readdirSync(folder))
+		assert.ok(!text(name).includes(visit), name);
+});
 
 test("every page and answer carries the security headers", async () => {
 	const item = await shop.item({ total: 1 });

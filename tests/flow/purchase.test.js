@@ -141,7 +141,8 @@ test("the session tells the provider what it must", async () => {
 	assert.deepEqual(object.payment_method_types, ["card"]);
 	assert.equal(object.adaptive_pricing.enabled, false);
 	const life = object.expires_at - object.created;
-	assert.ok(life >= 1800 && life <= 1860, `${life} s`);
+	// 31 minutes more than the ten of the hold, less what this took.
+	assert.ok(life > 2400 && life <= 2460, `${life} s`);
 	await press(url, "pay");
 	const { payment_intent: id } = await provider.session(hold);
 	// What refunds and disputes are known by.

@@ -1,7 +1,7 @@
 /*
  * A database and a clock for the cashier alone: claims go by a script, what
  * is recorded is written down, sleeping takes no time. Defines db.h's and
- * clock.h's functions in place of the real ones.
+ * clock.h's functions, and the log, in place of the real ones.
  */
 #ifndef UNIT_CASHIER_FAKE_H
 #define UNIT_CASHIER_FAKE_H
@@ -9,9 +9,11 @@
 #include "pay/script.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "io/db.h"
 
 #include <signal.h>
+#include <stdarg.h>
 
 #define JOBS_MAX 32
 #define SESSION "cs_test_1"
@@ -38,6 +40,18 @@ static int lease_seen;
 static int64_t fake_ms;
 static int64_t slept_ms;
 static int64_t claimed_ms[JOBS_MAX];
+static char alert[512]; /* the last log line of level error */
+
+void
+log_write(enum log_level level, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	if (level == LOG_ERROR)
+		(void)vsnprintf(alert, sizeof(alert), format, args);
+	va_end(args);
+}
 
 void
 clock_iso(char out[25])
@@ -195,10 +209,11 @@ db_cashier_expired(struct db *db, const struct job *job)
 
 enum db_status
 db_cashier_refunded(struct db *db, const struct job *job,
-    const char *refund_ref, const char *state)
+    const char *refund_ref, const char *state, bool *person)
 {
 	enum db_status status = record();
 
+	*person = strcmp(state, "failed") == 0;
 	buf_printf(&seen, "refunded %s %s\n", refund_ref, state);
 	return status;
 }

@@ -23,6 +23,7 @@ setup(void **state)
 	stop_at_record = false;
 	stuck_next = false;
 	delay_seen = -1;
+	alert[0] = '\0';
 	fake_ms = 1000000;
 	slept_ms = 0;
 	buf_init(&seen);
@@ -88,6 +89,17 @@ refunds_are_sent(void **state)
 	step_add(STEP_JOB, "refund", 1);
 	script_add(200, refund, NULL);
 	run("refunded re_1 pending\n" END);
+	assert_string_equal(alert, "");
+}
+
+static void
+a_refund_that_fails_at_once_is_said(void **state)
+{
+	step_add(STEP_JOB, "refund", 1);
+	script_add(200, "{\"id\":\"re_1\",\"status\":\"failed\"}", NULL);
+	run("refunded re_1 failed\n" END);
+	assert_string_equal(alert,
+	    "refund is failed, hold " HOLD " needs a person");
 }
 
 static void
@@ -280,6 +292,7 @@ main(void)
 	    TEST(sessions_are_opened),
 	    TEST(sessions_are_ended),
 	    TEST(refunds_are_sent),
+	    TEST(a_refund_that_fails_at_once_is_said),
 	    TEST(an_idle_cashier_waits),
 	    TEST(a_session_that_was_paid_is_settled),
 	    TEST(c29_money_under_way_needs_no_end_of_the_session),

@@ -159,6 +159,8 @@ c55_a_moment_must_say_its_zone(void **state)
 static void
 c49_an_sku_is_a_file_name_and_text(void **state)
 {
+	char sku[205] = "";
+
 	(void)state;
 	assert_int_equal(add("01234", "1.00", "EUR", NULL), EXIT_DONE);
 	assert_string_equal(added.sku, "01234");
@@ -169,6 +171,12 @@ c49_an_sku_is_a_file_name_and_text(void **state)
 	assert_int_equal(add(".hidden", "1.00", "EUR", NULL), EXIT_USAGE);
 	assert_int_equal(add("", "1.00", "EUR", NULL), EXIT_USAGE);
 	assert_int_equal(add("\xff", "1.00", "EUR", NULL), EXIT_USAGE);
+	/* Nobody could ask for it: a request may name 200 bytes. */
+	for (size_t i = 0; i < sizeof(sku) - 1; i++)
+		sku[i] = "\xf0\x9f\x91\x9f"[i % 4];
+	assert_int_equal(add(sku, "1.00", "EUR", NULL), EXIT_USAGE);
+	sku[200] = '\0';
+	assert_int_equal(add(sku, "1.00", "EUR", NULL), EXIT_DONE);
 }
 
 static void
