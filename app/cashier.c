@@ -124,25 +124,19 @@ cashier_pace(struct cashier *c, enum kind kind)
 	c->next_ms[kind] = now + gap;
 }
 
-static struct str
-buf_view(const struct buf *b)
-{
-	return (struct str){b->data, b->len};
-}
-
 static struct call
 job_call(const struct job *job)
 {
 	return (struct call){
-	    .key = buf_view(&job->key),
-	    .hold = buf_view(&job->hold),
+	    .key = str_view(&job->key),
+	    .hold = str_view(&job->hold),
 	    .number = job->number,
-	    .session_id = buf_view(&job->session_id),
-	    .payment_ref = buf_view(&job->payment_ref),
+	    .session_id = str_view(&job->session_id),
+	    .payment_ref = str_view(&job->payment_ref),
 	    .amount = job->amount,
-	    .currency = buf_view(&job->currency),
-	    .title = buf_view(&job->title),
-	    .return_url = buf_view(&job->return_url),
+	    .currency = str_view(&job->currency),
+	    .title = str_view(&job->title),
+	    .return_url = str_view(&job->return_url),
 	    .session_expires_at = job->session_expires_at,
 	    .try = job->try,
 	};
@@ -277,7 +271,7 @@ cashier_record(struct cashier *c, const struct job *job,
 	case CALL_DONE:
 		return record_done(c, job, outcome);
 	case CALL_COMPLETE:
-		return record_news(c, job, buf_view(&outcome->body));
+		return record_news(c, job, str_view(&outcome->body));
 	case CALL_REFUSED:
 		return record_refused(c, job, error);
 	default:

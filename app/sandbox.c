@@ -126,19 +126,6 @@ parts_watch(struct part *parts, int count, const struct conf *conf, int fd)
 	}
 }
 
-/* Once, before anything starts: else the server would start in vain. */
-static bool
-pages_are_good(const struct conf *conf)
-{
-	struct pages pages;
-	const char *why = pages_load(&pages, conf->server.share);
-
-	if (why)
-		log_error("%s", why);
-	pages_release(&pages);
-	return why == NULL;
-}
-
 int
 sandbox_run(const struct conf *conf)
 {
@@ -151,7 +138,7 @@ sandbox_run(const struct conf *conf)
 	int fd;
 
 	log_open("sandbox");
-	if (!pages_are_good(conf))
+	if (!pages_check(conf->server.share))
 		return 1;
 	(void)sigemptyset(&watched);
 	(void)sigaddset(&watched, SIGTERM);

@@ -268,19 +268,6 @@ supervisor_wait(struct supervisor *supervisor)
 	/* SIGCHLD is looked after in any case. */
 }
 
-/* NULL when the pages can be used; else why not is in the log. */
-static bool
-pages_are_good(const struct conf *conf)
-{
-	struct pages pages;
-	const char *why = pages_load(&pages, conf->server.share);
-
-	if (why)
-		log_error("%s", why);
-	pages_release(&pages);
-	return !why;
-}
-
 static void
 supervisor_reload(struct supervisor *supervisor)
 {
@@ -290,7 +277,7 @@ supervisor_reload(struct supervisor *supervisor)
 
 	if (why)
 		log_error("%s", why);
-	if (why || !pages_are_good(fresh)) {
+	if (why || !pages_check(fresh->server.share)) {
 		log_error("cannot take the new settings, keeping the old");
 		conf_release(fresh);
 		return;
@@ -365,7 +352,7 @@ supervisor_run(const struct conf *conf, const char *conf_file)
 
 	log_open("supervisor");
 	buf_printf(&path, "%s/web.sock", conf->server.socket_dir);
-	if (!pages_are_good(conf)) {
+	if (!pages_check(conf->server.share)) {
 		result = 1;
 		goto out;
 	}

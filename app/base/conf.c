@@ -64,7 +64,7 @@ file_put(struct conf *conf, const struct setting *setting, const char *path)
 		text.data[--text.len] = '\0';
 	if (text.len && text.data[text.len - 1] == '\r')
 		text.data[--text.len] = '\0';
-	ok = setting_put(conf, setting, (struct str){text.data, text.len});
+	ok = setting_put(conf, setting, str_view(&text));
 out:
 	if (stream)
 		fclose(stream);

@@ -11,6 +11,12 @@ str_of(const char *text)
 	return (struct str){text, strlen(text)};
 }
 
+struct str
+str_view(const struct buf *b)
+{
+	return (struct str){buf_text(b), b->len};
+}
+
 bool
 str_is(struct str s, const char *text)
 {

@@ -18,6 +18,9 @@ struct str {
 
 struct str
 str_of(const char *text);
+/* What b holds now; valid until b changes. */
+struct str
+str_view(const struct buf *b);
 bool
 str_is(struct str s, const char *text);
 bool

@@ -109,6 +109,24 @@ token_id(struct token_id *out)
 	buf_release(&text);
 }
 
+bool
+token_is_id(struct str s, const char *prefix)
+{
+	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789_-";
+	size_t len = strlen(prefix);
+
+	if (s.len != len + sizeof(struct token_id) - 1 ||
+	    memcmp(s.text, prefix, len) != 0)
+		return false;
+	for (size_t i = len; i < s.len; i++) {
+		if (!s.text[i] || !strchr(alphabet, s.text[i]))
+			return false;
+	}
+	return true;
+}
+
 /* RFC 9562: version 4 is random, 8 is anybody's own rule. */
 static void
 uuid_write(struct uuid *out, unsigned char bytes[16], unsigned version)

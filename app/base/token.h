@@ -37,6 +37,9 @@ token_verify(struct str token, const struct token_secrets *secrets,
     const char *kind, struct str *payload);
 void
 token_id(struct token_id *out);
+/* Whether s is prefix and then such an id. */
+bool
+token_is_id(struct str s, const char *prefix);
 
 void
 uuid_random(struct uuid *out);

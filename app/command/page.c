@@ -21,7 +21,7 @@ struct shown {
 static struct json_doc *
 page_parse(const struct buf *document)
 {
-	struct str text = {document->data, document->len};
+	struct str text = str_view(document);
 	const char *why;
 	struct json_doc *doc = json_parse(text, &why);
 
@@ -46,14 +46,6 @@ page_read(const struct json *item, struct shown *shown)
 		log_bug("the database's item lacks a number");
 }
 
-static struct str
-page_str(const struct buf *b)
-{
-	struct str s = {buf_text(b), b->len};
-
-	return s;
-}
-
 static void
 page_item(struct buf *out, const struct pages *pages, const struct json *item)
 {
@@ -75,11 +67,11 @@ page_item(struct buf *out, const struct pages *pages, const struct json *item)
 		const struct page_value values[] = {
 		    {"sku", shown.sku},
 		    {"title", shown.title},
-		    {"price", page_str(&price)},
-		    {"amount", page_str(&amount)},
+		    {"price", str_view(&price)},
+		    {"amount", str_view(&amount)},
 		    {"currency", str_of(shown.money.currency)},
-		    {"per_buyer", page_str(&per_buyer)},
-		    {"hold_minutes", page_str(&minutes)},
+		    {"per_buyer", str_view(&per_buyer)},
+		    {"hold_minutes", str_view(&minutes)},
 		    {"opens_at", shown.opens_at},
 		};
 
@@ -110,12 +102,12 @@ page_index(struct buf *out, const struct pages *pages, const struct json *list)
 		    &(struct page_item){
 			.sku = shown.sku,
 			.title = shown.title,
-			.price = page_str(&price),
+			.price = str_view(&price),
 		    });
 	}
 	{
 		const struct page_value values[] = {
-		    {"items", page_str(&items)},
+		    {"items", str_view(&items)},
 		};
 
 		page_render(out, pages, PAGE_INDEX, values, 1);

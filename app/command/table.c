@@ -43,7 +43,7 @@ table_cell(struct str s, int width)
 static struct json_doc *
 table_parse(const struct buf *document)
 {
-	struct str text = {document->data, document->len};
+	struct str text = str_view(document);
 	const char *why;
 	struct json_doc *doc = json_parse(text, &why);
 

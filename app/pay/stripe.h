@@ -40,7 +40,7 @@ stripe_refund(const struct conf *conf, struct http *http,
 /* stripe_call.c */
 
 /* One piece of work: who asks whom, with which key, and the last answer. */
-struct exchange {
+struct stripe_work {
 	const struct conf *conf;
 	struct http *http;
 	const struct call *call;
@@ -54,23 +54,23 @@ struct exchange {
  * what was wrong when it is not CALL_DONE. path starts with "/v1/".
  */
 enum call_result
-stripe_get(struct exchange *x, const char *path);
+stripe_get(struct stripe_work *x, const char *path);
 /*
  * Under the call's key. On a later try, a 500 that is stored under that key
  * is left behind by asking once more under a key of this try; so whoever
  * posts something that must not happen twice looks for it first.
  */
 enum call_result
-stripe_post(struct exchange *x, const char *path, struct str form);
+stripe_post(struct stripe_work *x, const char *path, struct str form);
 /* The answer as JSON; NULL, with outcome->error filled, when it is none. */
 struct json_doc *
-stripe_answer(struct exchange *x);
+stripe_answer(struct stripe_work *x);
 /* Fills outcome->error: an answer of 200 that lacks what it should have. */
 enum call_result
-stripe_lacks(struct exchange *x, const char *what);
+stripe_lacks(struct stripe_work *x, const char *what);
 /* Whether the answer is an error with this code. */
 bool
-stripe_code_is(const struct exchange *x, const char *code);
+stripe_code_is(const struct stripe_work *x, const char *code);
 
 /* Appends name=value to a form under way; value is percent-encoded. */
 void

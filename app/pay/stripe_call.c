@@ -16,7 +16,7 @@
 enum { AUTHORIZATION, VERSION, CONTENT_TYPE, KEY, HEADERS };
 
 static void
-exchange_send(struct exchange *x, struct http_call *call, const char *path,
+work_send(struct stripe_work *x, struct http_call *call, const char *path,
     struct str key)
 {
 	struct buf url;
@@ -95,23 +95,17 @@ word_add(struct buf *b, const char *prefix, struct str word)
 	buf_printf(b, "%s%.*s", prefix, (int)word.len, word.text);
 }
 
-static struct str
-buf_view(const struct buf *b)
-{
-	return (struct str){b->data, b->len};
-}
-
 static struct json_doc *
 answer_parse(const struct http_answer *answer)
 {
 	const char *why;
 
-	return json_parse(buf_view(&answer->body), &why);
+	return json_parse(str_view(&answer->body), &why);
 }
 
 /* "status 402 card_error code=card_declined request req_…" */
 static void
-error_describe(struct exchange *x)
+error_describe(struct stripe_work *x)
 {
 	struct buf *error = &x->outcome->error;
 	struct json_doc *doc;
@@ -128,12 +122,12 @@ error_describe(struct exchange *x)
 	word_add(error, " ", json_text(json_path(root, "error.type")));
 	word_add(error, " code=", json_text(json_path(root, "error.code")));
 	word_add(error, " param=", json_text(json_path(root, "error.param")));
-	word_add(error, " request ", buf_view(&x->answer.request_id));
+	word_add(error, " request ", str_view(&x->answer.request_id));
 	json_free(doc);
 }
 
 static enum call_result
-exchange_judge(struct exchange *x)
+work_judge(struct stripe_work *x)
 {
 	enum call_result result = answer_judge(&x->answer);
 
@@ -148,34 +142,34 @@ exchange_judge(struct exchange *x)
 }
 
 enum call_result
-stripe_get(struct exchange *x, const char *path)
+stripe_get(struct stripe_work *x, const char *path)
 {
 	struct http_call call = {.method = "GET"};
 
-	exchange_send(x, &call, path, (struct str){NULL, 0});
-	return exchange_judge(x);
+	work_send(x, &call, path, (struct str){NULL, 0});
+	return work_judge(x);
 }
 
 enum call_result
-stripe_post(struct exchange *x, const char *path, struct str form)
+stripe_post(struct stripe_work *x, const char *path, struct str form)
 {
 	struct http_call call = {.method = "POST", .body = form};
 	struct str key = x->call->key;
 	struct buf fresh;
 
-	exchange_send(x, &call, path, key);
+	work_send(x, &call, path, key);
 	if (x->answer.status == 500 && x->call->try > 1) {
 		buf_init(&fresh);
 		buf_add(&fresh, key.text, key.len);
 		buf_printf(&fresh, "-try%d", x->call->try);
-		exchange_send(x, &call, path, buf_view(&fresh));
+		work_send(x, &call, path, str_view(&fresh));
 		buf_release(&fresh);
 	}
-	return exchange_judge(x);
+	return work_judge(x);
 }
 
 struct json_doc *
-stripe_answer(struct exchange *x)
+stripe_answer(struct stripe_work *x)
 {
 	struct json_doc *doc = answer_parse(&x->answer);
 
@@ -185,18 +179,18 @@ stripe_answer(struct exchange *x)
 }
 
 enum call_result
-stripe_lacks(struct exchange *x, const char *what)
+stripe_lacks(struct stripe_work *x, const char *what)
 {
 	struct buf *error = &x->outcome->error;
 
 	buf_reset(error);
 	buf_printf(error, "status %d without %s", x->answer.status, what);
-	word_add(error, " request ", buf_view(&x->answer.request_id));
+	word_add(error, " request ", str_view(&x->answer.request_id));
 	return CALL_RETRY;
 }
 
 bool
-stripe_code_is(const struct exchange *x, const char *code)
+stripe_code_is(const struct stripe_work *x, const char *code)
 {
 	struct json_doc *doc = answer_parse(&x->answer);
 	bool is = doc &&

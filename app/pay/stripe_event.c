@@ -5,35 +5,17 @@
  * by the provider's payment.
  */
 #include "base/log.h"
+#include "base/token.h"
 #include "pay/stripe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define HOLD_PREFIX "hld_"
-#define HOLD_CHARS 22 /* base64url of 128 bits, after the prefix */
 
 struct event_reader {
 	struct json_doc *doc; /* NULL when the body is no JSON */
 };
-
-static bool
-is_hold(struct str s)
-{
-	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
-				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				       "0123456789_-";
-	size_t prefix = strlen(HOLD_PREFIX);
-
-	if (s.len != prefix + HOLD_CHARS ||
-	    memcmp(s.text, HOLD_PREFIX, prefix) != 0)
-		return false;
-	for (size_t i = prefix; i < s.len; i++) {
-		if (!s.text[i] || !strchr(alphabet, s.text[i]))
-			return false;
-	}
-	return true;
-}
 
 static bool
 is_absent(const struct json *node)
@@ -97,7 +79,7 @@ object_read(struct event *event, const struct json *object,
 	struct str hold = json_text(json_path(object, "metadata.hold_id"));
 	const char *why;
 
-	if (is_hold(hold))
+	if (token_is_id(hold, HOLD_PREFIX))
 		event->hold = hold;
 	why = name_read(&event->payment_ref, json_get(object, payment_ref));
 	if (!why)

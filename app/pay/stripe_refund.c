@@ -47,7 +47,7 @@ refund_take(struct call_outcome *outcome, const struct json *refund)
  * was taken. spent: all the money has gone back, so any of them is it.
  */
 static enum call_result
-refund_look(struct exchange *x, bool spent, bool *found)
+refund_look(struct stripe_work *x, bool spent, bool *found)
 {
 	struct json_doc *doc;
 	struct buf path;
@@ -88,7 +88,7 @@ refund_look(struct exchange *x, bool spent, bool *found)
 }
 
 static enum call_result
-refund_accept(struct exchange *x)
+refund_accept(struct stripe_work *x)
 {
 	struct json_doc *doc = stripe_answer(x);
 	enum call_result result = CALL_DONE;
@@ -107,7 +107,7 @@ refund_accept(struct exchange *x)
 }
 
 static enum call_result
-refund_send(struct exchange *x)
+refund_send(struct stripe_work *x)
 {
 	struct buf form;
 	enum call_result result;
@@ -120,8 +120,7 @@ refund_send(struct exchange *x)
 	/* Never "fraudulent": that blocks the buyer's card and address. */
 	stripe_field(&form, "reason", str_of("requested_by_customer"));
 	stripe_field_metadata(&form, "metadata", x->call);
-	result =
-	    stripe_post(x, "/v1/refunds", (struct str){form.data, form.len});
+	result = stripe_post(x, "/v1/refunds", str_view(&form));
 	buf_release(&form);
 	if (result == CALL_DONE)
 		return refund_accept(x);
@@ -141,7 +140,7 @@ enum call_result
 stripe_refund(const struct conf *conf, struct http *http,
     const struct call *call, struct call_outcome *outcome)
 {
-	struct exchange x = {
+	struct stripe_work x = {
 	    .conf = conf,
 	    .http = http,
 	    .call = call,

@@ -13,10 +13,10 @@
 #define ALLOWED_METHODS_SINCE "2026-09-30"
 
 static void
-exchange_open(struct exchange *x, const struct conf *conf, struct http *http,
+work_open(struct stripe_work *x, const struct conf *conf, struct http *http,
     const struct call *call)
 {
-	*x = (struct exchange){
+	*x = (struct stripe_work){
 	    .conf = conf,
 	    .http = http,
 	    .call = call,
@@ -86,7 +86,7 @@ is_address(struct str s)
 }
 
 static enum call_result
-session_take(struct exchange *x)
+session_take(struct stripe_work *x)
 {
 	struct json_doc *doc = stripe_answer(x);
 	enum call_result result = CALL_DONE;
@@ -113,16 +113,15 @@ enum call_result
 stripe_open(const struct conf *conf, struct http *http, const struct call *call,
     struct call_outcome *outcome)
 {
-	struct exchange x;
+	struct stripe_work x;
 	struct buf form;
 	enum call_result result;
 
-	exchange_open(&x, conf, http, call);
+	work_open(&x, conf, http, call);
 	x.outcome = outcome;
 	buf_init(&form);
 	session_form(&form, conf->stripe.version, call);
-	result = stripe_post(&x, "/v1/checkout/sessions",
-	    (struct str){form.data, form.len});
+	result = stripe_post(&x, "/v1/checkout/sessions", str_view(&form));
 	if (result == CALL_DONE)
 		result = session_take(&x);
 	buf_release(&form);
@@ -140,7 +139,7 @@ session_path(struct buf *path, const struct call *call)
 
 /* The session in the answer; NULL, with the error filled, when it is not. */
 static struct json_doc *
-session_parse(struct exchange *x)
+session_parse(struct stripe_work *x)
 {
 	struct json_doc *doc = stripe_answer(x);
 	const struct json *root;
@@ -158,7 +157,7 @@ session_parse(struct exchange *x)
 
 /* CALL_DONE with the session, which is the caller's to free. */
 static enum call_result
-session_get(struct exchange *x, struct json_doc **doc)
+session_get(struct stripe_work *x, struct json_doc **doc)
 {
 	struct buf path;
 	enum call_result result;
@@ -178,7 +177,7 @@ session_get(struct exchange *x, struct json_doc **doc)
 
 /* What a session's status says about ending it. */
 static enum call_result
-session_judge(struct exchange *x, const struct json_doc *doc)
+session_judge(struct stripe_work *x, const struct json_doc *doc)
 {
 	struct str status = json_text(json_get(json_root(doc), "status"));
 
@@ -192,7 +191,7 @@ session_judge(struct exchange *x, const struct json_doc *doc)
 }
 
 static enum call_result
-session_look(struct exchange *x)
+session_look(struct stripe_work *x)
 {
 	struct json_doc *doc;
 	enum call_result result = session_get(x, &doc);
@@ -204,7 +203,7 @@ session_look(struct exchange *x)
 }
 
 static enum call_result
-session_end(struct exchange *x)
+session_end(struct stripe_work *x)
 {
 	struct json_doc *doc;
 	struct buf path;
@@ -245,12 +244,12 @@ enum call_result
 stripe_end(const struct conf *conf, struct http *http, const struct call *call,
     struct call_outcome *outcome)
 {
-	struct exchange x;
+	struct stripe_work x;
 	enum call_result result;
 
 	if (!session_is_named(call, outcome))
 		return CALL_REFUSED;
-	exchange_open(&x, conf, http, call);
+	work_open(&x, conf, http, call);
 	x.outcome = outcome;
 	result = session_end(&x);
 	http_answer_release(&x.answer);
@@ -259,7 +258,7 @@ stripe_end(const struct conf *conf, struct http *http, const struct call *call,
 
 /* The event that Stripe would send about the session in the answer. */
 static enum call_result
-session_event(struct exchange *x, const struct json_doc *doc)
+session_event(struct stripe_work *x, const struct json_doc *doc)
 {
 	const struct json *root = json_root(doc);
 	const struct json *mode = json_get(root, "livemode");
@@ -279,7 +278,7 @@ session_event(struct exchange *x, const struct json_doc *doc)
 	buf_add(&name, paid.text, paid.len);
 	buf_reset(body);
 	buf_str(body, "{\"id\":");
-	str_json(body, (struct str){name.data, name.len});
+	str_json(body, str_view(&name));
 	buf_printf(body,
 	    ",\"object\":\"event\",\"type\":\"checkout.session.%s\"",
 	    expired ? "expired" : "completed");
@@ -295,13 +294,13 @@ enum call_result
 stripe_fetch(const struct conf *conf, struct http *http,
     const struct call *call, struct call_outcome *outcome)
 {
-	struct exchange x;
+	struct stripe_work x;
 	struct json_doc *doc = NULL;
 	enum call_result result;
 
 	if (!session_is_named(call, outcome))
 		return CALL_REFUSED;
-	exchange_open(&x, conf, http, call);
+	work_open(&x, conf, http, call);
 	x.outcome = outcome;
 	result = session_get(&x, &doc);
 	if (result == CALL_DONE)

@@ -65,12 +65,6 @@ sandbox_page_say(struct exchange *x, int status, const char *title,
 	exchange_page(x, status, PAGE_SANDBOX_DONE, values, 3);
 }
 
-static struct str
-text_of(const struct buf *b)
-{
-	return (struct str){buf_text(b), b->len};
-}
-
 static void
 visit_busy(const struct visit *visit, enum db_status status)
 {
@@ -144,9 +138,9 @@ show_open(struct visit *visit)
 	    : "";
 	const struct page_value values[] = {
 	    {"action", visit->x->request->path},
-	    {"name", text_of(&visit->name)},
-	    {"price", text_of(&visit->price)},
-	    {"left", text_of(&visit->left)},
+	    {"name", str_view(&visit->name)},
+	    {"price", str_view(&visit->price)},
+	    {"left", str_view(&visit->left)},
 	    {"error", str_of(error)},
 	};
 
@@ -158,9 +152,9 @@ show_bank(struct visit *visit)
 {
 	const struct page_value values[] = {
 	    {"action", visit->x->request->path},
-	    {"name", text_of(&visit->name)},
-	    {"price", text_of(&visit->price)},
-	    {"link", text_of(&visit->link)},
+	    {"name", str_view(&visit->name)},
+	    {"price", str_view(&visit->price)},
+	    {"link", str_view(&visit->link)},
 	};
 
 	exchange_page(visit->x, 200, PAGE_SANDBOX_BANK, values, 4);
@@ -170,10 +164,10 @@ static void
 show_held(struct visit *visit)
 {
 	const struct page_value values[] = {
-	    {"name", text_of(&visit->name)},
-	    {"price", text_of(&visit->price)},
-	    {"wait", text_of(&visit->left)},
-	    {"link", text_of(&visit->link)},
+	    {"name", str_view(&visit->name)},
+	    {"price", str_view(&visit->price)},
+	    {"wait", str_view(&visit->left)},
+	    {"link", str_view(&visit->link)},
 	};
 
 	exchange_page(visit->x, 200, PAGE_SANDBOX_HELD, values, 4);
@@ -185,7 +179,7 @@ show_done(struct visit *visit, const char *title, const char *advice)
 	const struct page_value values[] = {
 	    {"title", str_of(title)},
 	    {"advice", str_of(advice)},
-	    {"link", text_of(&visit->link)},
+	    {"link", str_view(&visit->link)},
 	};
 
 	exchange_page(visit->x, 200, PAGE_SANDBOX_DONE, values, 3);

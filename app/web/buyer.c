@@ -60,7 +60,7 @@ buyer_from_token(struct buyer *buyer, struct str token,
 		return false;
 	buf_printf(&text, "%.8s-%.4s-%.4s-%.4s-%.12s", hex.text, hex.text + 8,
 	    hex.text + 12, hex.text + 16, hex.text + 20);
-	ours = uuid_parse(&buyer->id, (struct str){text.data, text.len});
+	ours = uuid_parse(&buyer->id, str_view(&text));
 	buf_release(&text);
 	return ours;
 }

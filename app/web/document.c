@@ -123,15 +123,5 @@ document_left(struct buf *out, int64_t ms)
 bool
 document_is_id(struct str id)
 {
-	static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
-				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				       "0123456789_-";
-
-	if (id.len != HOLD_ID_LEN || memcmp(id.text, "hld_", 4) != 0)
-		return false;
-	for (size_t i = 4; i < id.len; i++) {
-		if (!id.text[i] || !strchr(alphabet, id.text[i]))
-			return false;
-	}
-	return true;
+	return token_is_id(id, "hld_");
 }

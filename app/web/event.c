@@ -98,7 +98,7 @@ event_keep(struct exchange *x, const struct provider *provider,
 	}
 	sign_sha256(digest, x->request->body);
 	str_hex(&id, digest, sizeof(digest));
-	kept.id = (struct str){id.data, id.len};
+	kept.id = str_view(&id);
 	log_error("cannot use a signed event, kept as %s: %.*s", buf_text(&id),
 	    (int)event->detail.len, event->detail.text);
 	answer_init(&answer);
@@ -136,7 +136,7 @@ event_act(struct exchange *x, const struct provider *provider,
 	buf_str(&json, "{\"outcome\":");
 	str_json(&json, str_of(answer.outcome));
 	buf_char(&json, '}');
-	exchange_json(x, 200, (struct str){json.data, json.len});
+	exchange_json(x, 200, str_view(&json));
 out:
 	answer_release(&answer);
 	buf_release(&json);

@@ -12,12 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct str
-view(const struct buf *b)
-{
-	return (struct str){b->data, b->len};
-}
-
 /* The hold's document to a script, its page to a person. */
 static void
 hold_answer(struct exchange *x, int status, const struct buf *text)
@@ -25,10 +19,10 @@ hold_answer(struct exchange *x, int status, const struct buf *text)
 	struct document document;
 
 	if (x->audience == FOR_SCRIPT) {
-		exchange_json(x, status, view(text));
+		exchange_json(x, status, str_view(text));
 		return;
 	}
-	if (document_read(&document, view(text)))
+	if (document_read(&document, str_view(text)))
 		exchange_see(x, "/order/", document_text(&document, "id"));
 	else
 		problem_database(x, DB_DOWN, (struct str){NULL, 0});
@@ -43,7 +37,7 @@ hold_refuse(struct exchange *x, const struct hold_request *request,
 	struct buf detail = {0};
 	struct refusal refusal = {
 	    .name = answer->outcome,
-	    .members = view(&answer->document),
+	    .members = str_view(&answer->document),
 	    .item = request->lines[0].sku,
 	};
 	struct str own;
@@ -134,7 +128,7 @@ hold_show(struct exchange *x)
 	else if (document.len == 0)
 		problem_say(x, "no-such-hold", "There is no hold of that id.");
 	else
-		exchange_json(x, 200, view(&document));
+		exchange_json(x, 200, str_view(&document));
 out:
 	form_release(&form);
 	buf_release(&document);
@@ -157,24 +151,12 @@ hold_drop_id(struct exchange *x, struct str id)
 	else if (strcmp(answer.outcome, "done") == 0)
 		hold_answer(x, 200, &answer.document);
 	else
-		problem_hold(x, answer.outcome, view(&answer.document));
+		problem_hold(x, answer.outcome, str_view(&answer.document));
 	answer_release(&answer);
 }
 
 void
 hold_drop(struct exchange *x)
 {
-	struct input input;
-	const char *why;
-	struct str id;
-
-	if (!input_read(x, &input))
-		goto out;
-	why = input_id(&input, &id);
-	if (why)
-		problem_say(x, "malformed", why);
-	else
-		hold_drop_id(x, id);
-out:
-	input_release(&input);
+	input_with_id(x, hold_drop_id);
 }

@@ -151,3 +151,22 @@ input_query_id(struct form *form, struct str query, struct str *id)
 	times = form_get(form, "id", id);
 	return check_id(*id, times);
 }
+
+void
+input_with_id(struct exchange *x,
+    void (*act)(struct exchange *x, struct str id))
+{
+	struct input input;
+	const char *why;
+	struct str id;
+
+	if (!input_read(x, &input))
+		goto out;
+	why = input_id(&input, &id);
+	if (why)
+		problem_say(x, "malformed", why);
+	else
+		act(x, id);
+out:
+	input_release(&input);
+}

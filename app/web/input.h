@@ -48,5 +48,12 @@ input_is_key(struct str key);
 /* Something that may be a SKU: no text, too long: false. */
 bool
 input_is_sku(struct str sku);
+/*
+ * For a POST that names one hold and nothing else: reads it and goes on with
+ * its id, or answers what was wrong.
+ */
+void
+input_with_id(struct exchange *x,
+    void (*act)(struct exchange *x, struct str id));
 
 #endif

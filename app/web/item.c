@@ -48,7 +48,7 @@ item_availability(struct exchange *x)
 	}
 	x->cacheable = true;
 	exchange_header(x, "Cache-Control", "public, max-age=1");
-	exchange_json(x, 200, (struct str){document.data, document.len});
+	exchange_json(x, 200, str_view(&document));
 out:
 	form_release(&form);
 	buf_release(&document);

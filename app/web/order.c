@@ -81,7 +81,7 @@ order_show(struct exchange *x, struct str id)
 		status = db_hold_show(x->web->db, id, viewer, &text);
 	if (status != DB_OK)
 		problem_database(x, status, (struct str){NULL, 0});
-	else if (document_read(&document, (struct str){text.data, text.len}))
+	else if (document_read(&document, str_view(&text)))
 		order_page(x, &document);
 	else
 		problem_say(x, "no-such-hold", NULL);

@@ -141,6 +141,18 @@ pages_release(struct pages *pages)
 	buf_release(&pages->complaint);
 }
 
+bool
+pages_check(const char *share)
+{
+	struct pages pages;
+	const char *why = pages_load(&pages, share);
+
+	if (why)
+		log_error("%s", why);
+	pages_release(&pages);
+	return !why;
+}
+
 static void
 value_add(struct buf *out, enum page page, struct str name,
     const struct page_value *value)

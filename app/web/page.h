@@ -10,6 +10,8 @@
 #include "base/buf.h"
 #include "base/str.h"
 
+#include <stdbool.h>
+
 enum page {
 	PAGE_INDEX,
 	PAGE_ITEM,
@@ -50,6 +52,9 @@ const char *
 pages_load(struct pages *pages, const char *share);
 void
 pages_release(struct pages *pages);
+/* Whether they all are good; if not, why is in the log. */
+bool
+pages_check(const char *share);
 /*
  * Appends the page. values must name all placeholders that it uses: a missing
  * one is a bug.

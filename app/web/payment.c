@@ -26,9 +26,9 @@ payment_ready(struct exchange *x, const struct answer *answer)
 		return;
 	}
 	buf_str(&json, "{\"state\":\"ready\",\"url\":");
-	str_json(&json, (struct str){answer->url.data, answer->url.len});
+	str_json(&json, str_view(&answer->url));
 	buf_char(&json, '}');
-	exchange_json(x, 200, (struct str){json.data, json.len});
+	exchange_json(x, 200, str_view(&json));
 	buf_release(&json);
 }
 
@@ -39,8 +39,7 @@ payment_opening_page(struct exchange *x, struct str id,
 	struct document document;
 	struct buf left = {0};
 
-	(void)document_read(&document,
-	    (struct str){answer->document.data, answer->document.len});
+	(void)document_read(&document, str_view(&answer->document));
 	document_left(&left, document_int(&document, "expires_in_ms"));
 	exchange_header(x, "Refresh", RETRY_PAGE);
 	exchange_page(x, 200, PAGE_OPENING,
@@ -68,7 +67,7 @@ payment_opening(struct exchange *x, struct str id, const struct answer *answer)
 	}
 	buf_printf(&json, "{\"state\":\"opening\",\"retry_in_ms\":%d}",
 	    RETRY_MS);
-	exchange_json(x, 202, (struct str){json.data, json.len});
+	exchange_json(x, 202, str_view(&json));
 	buf_release(&json);
 }
 
@@ -83,7 +82,7 @@ payment_settled(struct exchange *x, struct str id, const char *state)
 		return;
 	}
 	buf_printf(&json, "{\"state\":\"%s\"}", state);
-	exchange_json(x, 200, (struct str){json.data, json.len});
+	exchange_json(x, 200, str_view(&json));
 	buf_release(&json);
 }
 
@@ -141,19 +140,7 @@ payment_start(struct exchange *x, struct str id)
 void
 payment_ask(struct exchange *x)
 {
-	struct input input;
-	const char *why;
-	struct str id;
-
-	if (!input_read(x, &input))
-		goto out;
-	why = input_id(&input, &id);
-	if (why)
-		problem_say(x, "malformed", why);
-	else
-		payment_start(x, id);
-out:
-	input_release(&input);
+	input_with_id(x, payment_start);
 }
 
 void

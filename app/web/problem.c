@@ -235,7 +235,7 @@ problem_hold(struct exchange *x, const char *outcome, struct str document)
 		buf_str(&members, "{\"hold\":");
 		buf_add(&members, document.text, document.len);
 		buf_char(&members, '}');
-		refusal.members = (struct str){members.data, members.len};
+		refusal.members = str_view(&members);
 	}
 	problem_answer(x, &refusal);
 	document_release(&hold);

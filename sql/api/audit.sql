@@ -107,10 +107,14 @@ begin atomic
             h.id as hold, o.last_error as detail
         from data.outbox o join data.payment p using (payment_id)
         join data.hold h using (hold_id)
-        where o.stuck and o.done_at is null
+        -- A pay page is of no use to a hold that has ended.
+        where o.stuck and o.done_at is null and (o.kind <> 'open'
+            or (h.state = 'held' and h.expires_at > clock_timestamp()))
         union all
         select e.type, e.hold, e.detail from data.event e
-        where e.outcome = 'person'
+        where e.outcome = 'person' and not exists (
+            select from data.refund r
+            where r.refund_ref = e.refund_ref and r.state = 'failed')
         union all
         select 'a refund failed', h.id, r.reason
         from data.refund r join data.payment p using (payment_id)

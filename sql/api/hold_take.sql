@@ -39,7 +39,7 @@ begin
     for i in 1 .. cardinality(p_ids) loop
         request := i;
         select * into got from api.hold_take_one(p_ids[i], p_buyers[i],
-            p_known[i], p_keys[i], p_emails[i],
+            p_known[i], p_keys[i], p_emails[i], item_ids,
             (select array_agg(u.sku order by u.sku)
                 from unnest(p_request, p_skus) as u (request, sku)
                 where u.request = i),
@@ -55,10 +55,11 @@ begin
 end
 $$;
 
--- One request of hold_take; the stock rows are locked, the SKUs ascending.
+-- One request of hold_take; the stock rows of p_items are locked, the SKUs are
+-- ascending.
 create function api.hold_take_one(
     p_id text, p_buyer uuid, p_known boolean, p_key text, p_email text,
-    p_skus text[], p_qtys bigint[], p_now timestamptz,
+    p_items bigint[], p_skus text[], p_qtys bigint[], p_now timestamptz,
     out outcome text, out buyer uuid, out document text)
 language plpgsql as $$
 declare
@@ -93,7 +94,9 @@ begin
     end if;
 
     for k in 1 .. cardinality(p_skus) loop
-        select * into goods from data.item where sku = p_skus[k];
+        -- One that was added after the locks were taken does not exist yet.
+        select * into goods from data.item
+        where sku = p_skus[k] and item_id = any (p_items);
         select r.outcome, r.members::text into outcome, document
         from api.hold_refusal(goods, p_buyer, p_qtys[k], p_now) r;
         exit when outcome is not null;

@@ -85,18 +85,11 @@ cashier_run(const struct conf *conf)
 	return pretend(CASHIER);
 }
 
-const char *
-pages_load(struct pages *pages, const char *share)
+bool
+pages_check(const char *share)
 {
-	(void)pages;
 	(void)share;
-	return shared->bad_pages ? "the pages are bad" : NULL;
-}
-
-void
-pages_release(struct pages *pages)
-{
-	(void)pages;
+	return !shared->bad_pages;
 }
 
 /* Helpers ------------------------------------------------------------------ */
