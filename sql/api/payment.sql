@@ -178,9 +178,13 @@ begin
     where payment_id = p_payment_id;
     if p_kind <> 'pending' then
         perform api.outbox_drop(p_payment_id);
+        -- Another page of the same hold may still be paid.
         perform api.hold_release(target.hold_id, case
             when p_kind = 'failed' then 'payment_failed'
-            else 'expired' end, moment);
+            else 'expired' end, moment)
+        where not exists (select from data.payment p
+            where p.hold_id = target.hold_id
+                and p.state in ('opening', 'open', 'checking'));
     end if;
     outcome := 'applied';
 end

@@ -1,7 +1,7 @@
 -- Payments: asking for the page, and what each webhook does to hold and stock.
 begin;
 \ir lib/fixture.sql
-select plan(91);
+select plan(95);
 
 -- payment_start: each outcome.
 select t.item('SHOE', 50, per_buyer => 2);
@@ -209,6 +209,21 @@ select is(t.event('e50b', 'paid', 50, session => 'cs_50', ref => 'pi_b'),
 select is((select reason from data.refund where key = 'refund-' || t.hid(50)
     || '-2'), 'paid_twice', 'that goes back');
 select is(t.state(50), 'paid (paid)', 'the order stands');
+
+-- Two attempts, and the first one's page expires: the hold lives on.
+select t.take(51, 51, 'BANK'); select t.start(51, 51);
+select api.cashier_refused(t.call(51, 'open'), 'no answer that we knew');
+select t.asked_earlier(51);
+update data.payment set session_id = 'cs_51_first'
+where key = 'cs-' || t.hid(51);
+select t.open(51, 51);
+update data.payment set state = 'opening' where key = 'cs-' || t.hid(51);
+select is(t.event('e51', 'expired', 51, session => 'cs_51_first'), 'applied',
+    'the first page has expired');
+select is(t.state(51), 'held (held)', 'the second can still be paid');
+select is(t.event('e51b', 'expired', 51, session => 'cs_51'), 'applied',
+    'the second has expired, too');
+select is(t.state(51), 'released expired (expired)', 'now the hold is over');
 select t.clean();
 select * from finish();
 rollback;
