@@ -12,7 +12,7 @@
 --   existing   the key's hold, or the buyer's live hold of one of the items
 --   sold-out (free, held)  limit (limit, have, hold)  not-open (opens_in_ms)
 --   paused  closed  no-such-item  mixed-currencies  key-reused:
---    nothing was taken
+--    nothing was taken; of a basket, `item` is the one that stood in the way
 -- All lines of a request are taken or none is.
 --
 -- Idempotent by key; without one, by buyer and item while the hold lives.
@@ -67,6 +67,7 @@ declare
     goods data.item;
     total bigint := 0;
     money text;
+    which text; -- the SKU under consideration
     lines json[] := '{}';
     line record;
     items bigint[] := '{}';
@@ -94,9 +95,10 @@ begin
     end if;
 
     for k in 1 .. cardinality(p_skus) loop
+        which := p_skus[k];
         -- One that was added after the locks were taken does not exist yet.
         select * into goods from data.item
-        where sku = p_skus[k] and item_id = any (p_items);
+        where sku = which and item_id = any (p_items);
         select r.outcome, r.members::text into outcome, document
         from api.hold_refusal(goods, p_buyer, p_qtys[k], p_now) r;
         exit when outcome is not null;
@@ -105,7 +107,6 @@ begin
             outcome := 'mixed-currencies';
         elsif total > 99999999 then
             outcome := 'limit';
-            document := json_build_object('item', goods.sku);
         end if;
         exit when outcome is not null;
         money := goods.currency;
@@ -125,6 +126,11 @@ begin
             'units', json_build_array());
     end loop;
     if outcome is not null then
+        -- Of a basket, which one it was.
+        if cardinality(p_skus) > 1 and outcome <> 'mixed-currencies' then
+            document := coalesce(document::jsonb, '{}')
+                || jsonb_build_object('item', which);
+        end if;
         return;
     end if;
 

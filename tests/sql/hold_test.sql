@@ -1,7 +1,7 @@
 -- Holds: each outcome of taking, keys, baskets, limits.
 begin;
 \ir lib/fixture.sql
-select plan(86);
+select plan(88);
 
 -- A hold, as its buyer sees it.
 select t.item('RUN-42', 600);
@@ -96,6 +96,12 @@ select is(t.stock('RUN-42'), '600+0 held 2 sold 0', 'as the stock says');
 
 -- C46, C47: whatever gets past the web's own check.
 select t.item('MANY', 2000, per_buyer => 999, price => 100001);
+select t.item('NONE', 0); select t.item('SOME', 9);
+select is((select document::json->>'item' from api.hold_take(
+        array[t.hid(60)], array[t.buyer(60)], '{t}', array[null::text],
+        array[null::text], '{1,1}', array['SOME', sku], '{1,1}')), sku,
+    'a refused basket names ' || sku || ', which stood in the way')
+from unnest('{NONE,NOWHERE}'::text[]) sku;
 select t.item('DEAR', 5, price => 99999999);
 select is(t.take(20, 20, 'MANY', qty), 'limit', 'C46: qty ' || qty)
 from unnest('{-1,-5,0}'::bigint[]) qty;
