@@ -71,13 +71,13 @@ children_init(struct supervisor *supervisor)
 
 		if (i < WORKERS_MAX) {
 			child->number = i + 1;
-			(void)snprintf(child->name, sizeof(child->name),
-			    "worker %d", child->number);
+			snprintf(child->name, sizeof(child->name), "worker %d",
+			    child->number);
 			child->wanted = i < supervisor->conf->server.workers;
 			continue;
 		}
 		child->run = i == WORKERS_MAX ? sweeper_run : cashier_run;
-		(void)snprintf(child->name, sizeof(child->name), "%s",
+		snprintf(child->name, sizeof(child->name), "%s",
 		    i == WORKERS_MAX ? "sweeper" : "cashier");
 		child->wanted = true;
 	}
@@ -154,13 +154,11 @@ static void
 status_words(char *out, size_t n, int status)
 {
 	if (WIFSIGNALED(status))
-		(void)snprintf(out, n, "was killed by signal %d",
-		    WTERMSIG(status));
+		snprintf(out, n, "was killed by signal %d", WTERMSIG(status));
 	else if (status)
-		(void)snprintf(out, n, "ended with status %d",
-		    WEXITSTATUS(status));
+		snprintf(out, n, "ended with status %d", WEXITSTATUS(status));
 	else
-		(void)snprintf(out, n, "has ended");
+		snprintf(out, n, "has ended");
 }
 
 static void

@@ -41,7 +41,7 @@ worker_serve(const struct web *web, struct fcgi *fcgi, struct request *request,
 	    .reply = reply};
 	char id[64];
 
-	(void)snprintf(id, sizeof(id), "%.*s", (int)request->id.len,
+	snprintf(id, sizeof(id), "%.*s", (int)request->id.len,
 	    request->id.text);
 	log_request(id);
 	buf_reset(&reply->headers);
@@ -74,7 +74,7 @@ worker_run(const struct conf *conf, int fd, int number)
 	const char *why;
 	char name[32];
 
-	(void)snprintf(name, sizeof(name), "lastpair worker %d", number);
+	snprintf(name, sizeof(name), "lastpair worker %d", number);
 	worker_signals();
 	why = pages_load(&pages, conf->server.share);
 	if (why) {

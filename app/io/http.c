@@ -183,7 +183,7 @@ error_fill(struct http_answer *answer, const struct http *http, CURLcode code)
 		why = "the answer is too long";
 	else if (!*why)
 		why = curl_easy_strerror(code);
-	(void)snprintf(answer->error, sizeof(answer->error), "%s", why);
+	snprintf(answer->error, sizeof(answer->error), "%s", why);
 	for (char *c = answer->error; *c; c++) {
 		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = ' ';

@@ -214,7 +214,7 @@ stripe_field_int(struct buf *form, const char *name, int64_t value)
 {
 	char digits[24];
 
-	(void)snprintf(digits, sizeof(digits), "%" PRId64, value);
+	snprintf(digits, sizeof(digits), "%" PRId64, value);
 	stripe_field(form, name, str_of(digits));
 }
 
@@ -225,9 +225,9 @@ stripe_field_metadata(struct buf *form, const char *prefix,
 	char name[64];
 	char order[32];
 
-	(void)snprintf(order, sizeof(order), "ord_%" PRId64, call->number);
-	(void)snprintf(name, sizeof(name), "%s[hold_id]", prefix);
+	snprintf(order, sizeof(order), "ord_%" PRId64, call->number);
+	snprintf(name, sizeof(name), "%s[hold_id]", prefix);
 	stripe_field(form, name, call->hold);
-	(void)snprintf(name, sizeof(name), "%s[order_id]", prefix);
+	snprintf(name, sizeof(name), "%s[order_id]", prefix);
 	stripe_field(form, name, str_of(order));
 }

@@ -46,7 +46,7 @@ session_form(struct buf *form, const char *version, const struct call *call)
 	bool allowed = strcmp(version, ALLOWED_METHODS_SINCE) >= 0;
 	char order[32];
 
-	(void)snprintf(order, sizeof(order), "ord_%" PRId64, call->number);
+	snprintf(order, sizeof(order), "ord_%" PRId64, call->number);
 	stripe_field(form, "mode", str_of("payment"));
 	/* The basket is one line: its price was fixed with the hold. */
 	stripe_field(form, "line_items[0][quantity]", str_of("1"));

@@ -60,7 +60,7 @@ hook_signature(struct buf *out, const struct conf *conf, int64_t now,
 {
 	char time[24];
 
-	(void)snprintf(time, sizeof(time), "%" PRId64, now);
+	snprintf(time, sizeof(time), "%" PRId64, now);
 	buf_printf(out, "t=%s", time);
 	signature_add(out, conf->stripe.webhook_secret, str_of(time), body);
 	if (conf->stripe.old_webhook_secret[0])

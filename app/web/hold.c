@@ -65,7 +65,7 @@ hold_request_take(struct exchange *x, struct hold_request *request)
 	struct token_id id;
 
 	token_id(&id);
-	(void)snprintf(request->id, sizeof(request->id), "hld_%s", id.text);
+	snprintf(request->id, sizeof(request->id), "hld_%s", id.text);
 	request->buyer = x->buyer.id;
 	request->known = x->buyer.known;
 	answer_init(&answer);
@@ -144,7 +144,7 @@ hold_drop_id(struct exchange *x, struct str id)
 	if (document_is_id(id))
 		status = db_hold_drop(x->web->db, id, &x->buyer.id, &answer);
 	else
-		(void)snprintf(answer.outcome, sizeof(answer.outcome),
+		snprintf(answer.outcome, sizeof(answer.outcome),
 		    "no-such-hold");
 	if (status != DB_OK)
 		problem_database(x, status, (struct str){NULL, 0});

@@ -121,7 +121,8 @@ check_id(struct str id, size_t times)
 	return id.len ? NULL : "id, the name of a hold, is missing";
 }
 
-const char *
+/* The one id of a POST that names a hold; NULL, or what is wrong. */
+static const char *
 input_id(const struct input *input, struct str *id)
 {
 	const struct json *node;

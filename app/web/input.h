@@ -32,13 +32,11 @@ input_read(struct exchange *x, struct input *input);
 void
 input_release(struct input *input);
 /*
- * Each fills its struct from the input: NULL, or a sentence without its full
- * stop that says what is wrong.
+ * Fills a request from the input: NULL, or a sentence without its full stop
+ * that says what is wrong.
  */
 const char *
 input_hold(const struct input *input, struct hold_request *request);
-const char *
-input_id(const struct input *input, struct str *id);
 /* The same for ?id=… of a GET; views point into form, to be released. */
 const char *
 input_query_id(struct form *form, struct str query, struct str *id);

@@ -114,7 +114,7 @@ template_read(struct pages *pages, enum page page, const char *share)
 		why = buf_text(&pages->complaint);
 	}
 	if (file)
-		(void)fclose(file);
+		fclose(file);
 	buf_release(&path);
 	return why;
 }

@@ -128,7 +128,7 @@ payment_start(struct exchange *x, struct str id)
 	if (document_is_id(id))
 		status = db_payment_start(x->web->db, &start, &answer);
 	else
-		(void)snprintf(answer.outcome, sizeof(answer.outcome),
+		snprintf(answer.outcome, sizeof(answer.outcome),
 		    "no-such-hold");
 	if (status != DB_OK)
 		problem_database(x, status, (struct str){NULL, 0});
