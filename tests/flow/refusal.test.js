@@ -214,12 +214,9 @@ test("C64: deep nesting and broken JSON are cheap", async () => {
 		"{\"x\":{\"y\":true \"z\":[1,}}"];
 	await json("/hold", deep[0]);
 	for (const body of deep)
-		for (const path of POSTS) {
-			const start = process.hrtime.bigint();
-			isProblem(await json(path, body), 400, "malformed");
-			const ms = Number(process.hrtime.bigint() - start) / 1e6;
-			assert.ok(ms < 500, `${ms} ms`);
-		}
+		for (const path of POSTS)
+			isProblem(await shop.cheap(() => json(path, body)),
+				400, "malformed");
 });
 
 test("C64: 3,000 parse errors leave the workers' memory flat", {

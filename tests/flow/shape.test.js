@@ -105,10 +105,8 @@ test("C34: every shape: a 2xx or a 4xx, and the same workers", async () => {
 		"[".repeat(100000), "{\"a\":".repeat(20000),
 		"{\"x\":{\"y\":true \"z\":[1,}}"];
 	for (const body of shapes) {
-		const start = Date.now();
-		const answer = await stripe.post(body);
+		const answer = await shop.cheap(() => stripe.post(body));
 		assert.equal(answer.status, 400, body.slice(0, 60));
-		assert.ok(Date.now() - start < 500);
 	}
 	for (const method of ["GET", "PUT", "DELETE"]) {
 		const answer = await request(method, "/pay-callback");

@@ -144,11 +144,9 @@ test("C28: 300 s both ways; a refused copy is not remembered", async () => {
 test("unsigned bytes are never parsed and cost nothing", async () => {
 	const before = await stored();
 	for (const body of ["[".repeat(100000), "{", "", "x".repeat(1000)]) {
-		const start = Date.now();
-		const answer = await stripe.post(body,
-			{ header: `t=${stripe.now()},v1=${"0".repeat(64)}` });
+		const answer = await shop.cheap(() => stripe.post(body,
+			{ header: `t=${stripe.now()},v1=${"0".repeat(64)}` }));
 		assert.equal(answer.status, 400);
-		assert.ok(Date.now() - start < 200);
 	}
 	assert.equal(await stored(), before);
 });

@@ -49,7 +49,7 @@ log_write(enum log_level level, const char *format, ...)
 
 	va_start(args, format);
 	if (level == LOG_ERROR)
-		(void)vsnprintf(alert, sizeof(alert), format, args);
+		vsnprintf(alert, sizeof(alert), format, args);
 	va_end(args);
 }
 

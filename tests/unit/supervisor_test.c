@@ -170,10 +170,10 @@ static int
 setup(void **state)
 {
 	(void)state;
-	(void)snprintf(folder, sizeof(folder), "/tmp/super-test-XXXXXX");
+	snprintf(folder, sizeof(folder), "/tmp/super-test-XXXXXX");
 	assert_non_null(mkdtemp(folder));
-	(void)snprintf(conf_path, sizeof(conf_path), "%s/conf", folder);
-	(void)snprintf(socket_path, sizeof(socket_path), "%s/web.sock", folder);
+	snprintf(conf_path, sizeof(conf_path), "%s/conf", folder);
+	snprintf(socket_path, sizeof(socket_path), "%s/web.sock", folder);
 	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	assert_true(shared != MAP_FAILED);

@@ -143,6 +143,23 @@ function rss(pid) {
 	return Number(/VmRSS:\s+(\d+) kB/.exec(status)[1]);
 }
 
+// Processor time of the workers so far, in milliseconds: user and system, in
+// the kernel's ticks of 10. How busy the machine is does not matter to it.
+const workersBusy = () => workers().reduce((sum, pid) => {
+	const stat = fs.readFileSync(`/proc/${pid}/stat`, "utf8");
+	const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+	return sum + 10 * (Number(fields[11]) + Number(fields[12]));
+}, 0);
+
+// C64's bound for an answer that takes no work; the answer of ask().
+async function cheap(ask) {
+	const before = workersBusy();
+	const answer = await ask();
+	const spent = workersBusy() - before;
+	assert.ok(spent < (SANITIZED ? 500 : 50), `${spent} ms of a processor`);
+	return answer;
+}
+
 const descriptors = (pid) => fs.readdirSync(`/proc/${pid}/fd`).length;
 
 // Takes new settings; returns when every process has been replaced.
@@ -197,5 +214,5 @@ async function frozen(pids, work) {
 module.exports = { STATE, BIN, CONF, SANITIZED, lastpair, lastpairWith, sku,
 	item, show,
 	order, stock, audit, setting, pidOf, isAlive, childrenOf, processes,
-	processOf, workers, rss, descriptors, reload, withSettings,
+	processOf, workers, rss, cheap, descriptors, reload, withSettings,
 	frozen, until };

@@ -21,9 +21,9 @@ static int
 setup(void **state)
 {
 	(void)state;
-	(void)snprintf(folder, sizeof(folder), "/tmp/listen-test-XXXXXX");
+	snprintf(folder, sizeof(folder), "/tmp/listen-test-XXXXXX");
 	assert_non_null(mkdtemp(folder));
-	(void)snprintf(path, sizeof(path), "%s/s", folder);
+	snprintf(path, sizeof(path), "%s/s", folder);
 	return 0;
 }
 
@@ -82,7 +82,7 @@ leaves_a_file_alone(void **state)
 
 	(void)state;
 	assert_non_null(file);
-	(void)fclose(file);
+	fclose(file);
 	assert_int_equal(fcgi_listen(path, 1), -1);
 	assert_int_equal(access(path, F_OK), 0);
 }

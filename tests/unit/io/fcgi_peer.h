@@ -28,7 +28,7 @@ dial(const char *path)
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
 	assert_true(fd >= 0);
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
 	assert_int_equal(connect(fd, (struct sockaddr *)&address,
 			     sizeof(address)),
 	    0);

@@ -98,9 +98,9 @@ static int
 setup(void **state)
 {
 	(void)state;
-	(void)snprintf(folder, sizeof(folder), "/tmp/fcgi-test-XXXXXX");
+	snprintf(folder, sizeof(folder), "/tmp/fcgi-test-XXXXXX");
 	assert_non_null(mkdtemp(folder));
-	(void)snprintf(socket_path, sizeof(socket_path), "%s/s", folder);
+	snprintf(socket_path, sizeof(socket_path), "%s/s", folder);
 	listener = fcgi_listen(socket_path, 64);
 	assert_true(listener >= 0);
 	server = fork();
@@ -193,7 +193,7 @@ reads_a_body_whatever_its_records(void **state)
 	/* Two bytes a letter: some records end inside one. */
 	while (body.len < 100000)
 		buf_str(&body, "\xc3\xa9");
-	(void)snprintf(length, sizeof(length), "%zu", body.len);
+	snprintf(length, sizeof(length), "%zu", body.len);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		const struct post post = {"POST", "/echo", length,
 		    {body.data, body.len}, steps[i]};

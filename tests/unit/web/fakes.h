@@ -110,8 +110,7 @@ fake_answer(struct answer *answer, const struct uuid *buyer)
 		fake.asked = *buyer;
 	if (fake.status != DB_OK)
 		return fake.status;
-	(void)snprintf(answer->outcome, sizeof(answer->outcome), "%s",
-	    fake.outcome);
+	snprintf(answer->outcome, sizeof(answer->outcome), "%s", fake.outcome);
 	if (buyer)
 		answer->buyer = *buyer;
 	if (fake.buyer)
@@ -126,8 +125,8 @@ fake_answer(struct answer *answer, const struct uuid *buyer)
 static struct str
 fake_keep(size_t slot, struct str s)
 {
-	(void)snprintf(fake.text[slot], sizeof(fake.text[slot]), "%.*s",
-	    (int)s.len, s.len ? s.text : "");
+	snprintf(fake.text[slot], sizeof(fake.text[slot]), "%.*s", (int)s.len,
+	    s.len ? s.text : "");
 	return (struct str){s.text ? fake.text[slot] : NULL, s.len};
 }
 
@@ -206,13 +205,12 @@ db_payment_settle(struct db *db, const struct settlement *settlement,
 	(void)db;
 	settled->calls++;
 	settled->last = *settlement;
-	(void)snprintf(settled->event_id, sizeof(settled->event_id), "%.*s",
+	snprintf(settled->event_id, sizeof(settled->event_id), "%.*s",
 	    (int)settlement->event_id.len, settlement->event_id.text);
-	(void)snprintf(settled->kind, sizeof(settled->kind), "%s",
-	    settlement->kind);
-	(void)snprintf(settled->type, sizeof(settled->type), "%.*s",
+	snprintf(settled->kind, sizeof(settled->kind), "%s", settlement->kind);
+	snprintf(settled->type, sizeof(settled->type), "%.*s",
 	    (int)settlement->type.len, settlement->type.text);
-	(void)snprintf(settled->detail, sizeof(settled->detail), "%.*s",
+	snprintf(settled->detail, sizeof(settled->detail), "%.*s",
 	    (int)settlement->detail.len,
 	    settlement->detail.len ? settlement->detail.text : "");
 	return fake_answer(answer, NULL);

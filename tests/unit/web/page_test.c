@@ -26,7 +26,7 @@ static const char *const sandbox_files[] = {"sandbox/bank.html",
 static void
 path_of(char *out, size_t n, const char *file)
 {
-	(void)snprintf(out, n, "%s/static/%s", folder, file);
+	snprintf(out, n, "%s/static/%s", folder, file);
 }
 
 static void
@@ -48,7 +48,7 @@ setup(void **state)
 	char path[128];
 
 	(void)state;
-	(void)snprintf(folder, sizeof(folder), "/tmp/page-test-XXXXXX");
+	snprintf(folder, sizeof(folder), "/tmp/page-test-XXXXXX");
 	assert_non_null(mkdtemp(folder));
 	path_of(path, sizeof(path), "");
 	assert_int_equal(mkdir(path, 0700), 0);

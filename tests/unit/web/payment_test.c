@@ -118,15 +118,13 @@ says_no_in_each_way(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		fake.outcome = cases[i].outcome;
 		fake.document = i < 2 ? DOCUMENT : NULL;
-		(void)snprintf(text, sizeof(text), "/problems/%s",
-		    cases[i].name);
+		snprintf(text, sizeof(text), "/problems/%s", cases[i].name);
 		assert_int_equal(ask(), cases[i].status);
 		assert_body(text);
 		assert_int_equal(ask_form(), 303);
 		assert_header(text);
 		assert_header(cases[i].back);
-		(void)snprintf(text, sizeof(text), "problem %s|",
-		    cases[i].name);
+		snprintf(text, sizeof(text), "problem %s|", cases[i].name);
 		assert_int_equal(ask_page(), cases[i].status);
 		assert_body(text);
 		if (cases[i].status == 503)

@@ -169,7 +169,7 @@ shows_a_problem(void **state)
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		char path[64];
 
-		(void)snprintf(path, sizeof(path), "/problems/%s", names[i]);
+		snprintf(path, sizeof(path), "/problems/%s", names[i]);
 		assert_int_equal(fake_get(path, "item=a%22b%2F.."), 200);
 		assert_body("|a&quot;b/..|/item/a%22b%2F..");
 	}
