@@ -13,171 +13,364 @@
 --   sold-out (free, held)  limit (limit, have, hold)  not-open (opens_in_ms)
 --   paused  closed  no-such-item  mixed-currencies  key-reused:
 --    nothing was taken; of a basket, `item` is the one that stood in the way
--- All lines of a request are taken or none is.
+-- All lines of a request are taken or none is. Requests are served in their
+-- order, but those that may mean the same hold: all but the first of them
+-- come after the others.
 --
--- Idempotent by key; without one, by buyer and item while the hold lives.
--- Locks: stock rows of all items asked for, then expired holds, ascending. A
--- key used twice at once for different items ends in a unique violation: run
--- it again, and the second finds the first.
+-- Idempotent by id and by key; without one, by buyer and item while the hold
+-- lives. Locks: stock rows of all items asked for, then expired holds,
+-- ascending. A key used twice at once for different items ends in a unique
+-- violation: run it again, and the second finds the first.
 create function api.hold_take(
     p_ids text[], p_buyers uuid[], p_known boolean[], p_keys text[],
     p_emails text[], p_request integer[], p_skus text[], p_qtys bigint[])
 returns table (request integer, outcome text, buyer uuid, document text)
 language plpgsql security definer set search_path = data, pg_temp as $$
 declare
-    item_ids bigint[];
+    items bigint[];
     moment timestamptz;
-    got record;
+    round integer[];
+    later integer[];
 begin
-    select array_agg(distinct item_id) into item_ids
+    select array_agg(distinct item_id) into items
     from item where sku = any (p_skus);
-    perform api.stock_lock(item_ids);
+    perform api.stock_lock(items);
     moment := clock_timestamp();
-    -- A buyer's own hold, if it has expired, would stand in the way of a new
-    -- one.
-    perform api.hold_lapse(item_ids, p_buyers, 100, moment);
-    for i in 1 .. cardinality(p_ids) loop
-        request := i;
-        select * into got from api.hold_take_one(p_ids[i], p_buyers[i],
-            p_known[i], p_keys[i], p_emails[i], item_ids,
-            (select array_agg(u.sku order by u.sku)
-                from unnest(p_request, p_skus) as u (request, sku)
-                where u.request = i),
-            (select array_agg(u.qty order by u.sku)
-                from unnest(p_request, p_skus, p_qtys)
-                    as u (request, sku, qty)
-                where u.request = i), moment);
-        outcome := got.outcome;
-        buyer := got.buyer;
-        document := got.document;
-        return next;
+    -- What has expired is free for whoever needs it.
+    while api.hold_lapse(api.take_short(items, p_skus, p_qtys), null, 1000,
+        moment) > 0
+    loop
+    end loop;
+    later := array(select generate_subscripts(p_ids, 1));
+    while later <> '{}' loop
+        select r.round, r.later into round, later
+        from api.take_round(later, p_buyers, p_keys, p_request, p_skus) r;
+        return query select * from api.take_decide(round, p_ids, p_buyers,
+            p_known, p_keys, p_emails, items, p_request, p_skus, p_qtys,
+            moment);
     end loop;
 end
 $$;
 
--- One request of hold_take; the stock rows of p_items are locked, the SKUs are
--- ascending.
-create function api.hold_take_one(
-    p_id text, p_buyer uuid, p_known boolean, p_key text, p_email text,
-    p_items bigint[], p_skus text[], p_qtys bigint[], p_now timestamptz,
-    out outcome text, out buyer uuid, out document text)
+-- Those of the items of which less is free than these lines ask for together.
+create function api.take_short(
+    p_items bigint[], p_skus text[], p_qtys bigint[])
+returns bigint[]
+language plpgsql stable as $$
+begin
+    return (select array_agg(i.item_id) from data.item i
+        where i.item_id = any (p_items)
+            and (select sum(u.qty) from unnest(p_skus, p_qtys) as u (sku, qty)
+                where u.sku = i.sku)
+            > (select sum(total + allowance - held - sold)
+                from data.stock s where s.item_id = i.item_id));
+end
+$$;
+
+-- Of the requests p_nrs, those that can be served together: of several by one
+-- key, or for one item by one buyer, only the first.
+create function api.take_round(
+    p_nrs integer[], p_buyers uuid[], p_keys text[], p_request integer[],
+    p_skus text[], out round integer[], out later integer[])
+language plpgsql stable as $$
+begin
+    round := p_nrs;
+    later := '{}';
+    if cardinality(p_nrs) = 1 then
+        return;
+    end if;
+    later := array(select distinct l.request
+        from (select a.request, p_keys[a.request] as key,
+                row_number() over (partition by p_buyers[a.request], a.sku
+                    order by a.request) as nr_by_buyer,
+                dense_rank() over (partition by p_keys[a.request]
+                    order by a.request) as nr_by_key
+            from unnest(p_request, p_skus) as a (request, sku)
+            where a.request = any (p_nrs)) l
+        where l.nr_by_buyer > 1 or (l.nr_by_key > 1 and l.key is not null));
+    if later <> '{}' then
+        round := array(select nr from unnest(p_nrs) nr
+            where nr <> all (later) order by nr);
+    end if;
+end
+$$;
+
+-- What is known of the lines of the requests p_nrs, by request and SKU: `paid`
+-- units that the buyer has bought; `hold`, the one that the request's key or
+-- the buyer's live hold of the item leads to. A buyer's own that has expired
+-- would stand in the way and is returned.
+create function api.take_lines(
+    p_nrs integer[], p_buyers uuid[], p_keys text[], p_items bigint[],
+    p_request integer[], p_skus text[], p_qtys bigint[], p_now timestamptz,
+    out requests integer[], out skus text[], out qtys bigint[],
+    out paid bigint[], out holds bigint[])
 language plpgsql as $$
 declare
-    found_hold data.hold;
-    goods data.item;
-    total bigint := 0;
-    money text;
-    which text; -- the SKU under consideration
-    lines json[] := '{}';
-    line record;
-    items bigint[] := '{}';
-    buckets integer[] := '{}';
-    qtys bigint[] := '{}';
-    prices bigint[] := '{}';
-    leads boolean[] := '{}';
+    some_expired boolean;
 begin
-    buyer := p_buyer;
-    select * into found_hold
-    from api.hold_existing(p_buyer, p_key, p_skus, p_now);
-    if found_hold.hold_id is not null then
-        if found_hold.key = p_key and (
-            (p_known and found_hold.buyer <> p_buyer)
-            or not api.hold_has_lines(found_hold.hold_id, p_skus, p_qtys))
-        then
-            outcome := 'key-reused';
-            return;
-        end if;
-        outcome := 'existing';
-        buyer := found_hold.buyer;
-        document := api.hold_document(
-            found_hold.hold_id, true, found_hold.buyer, p_now);
-        return;
+    select array_agg(q.request), array_agg(q.sku), array_agg(q.qty),
+        array_agg(q.paid), array_agg(coalesce(q.keyed,
+            case when (q.own).expires_at > p_now then (q.own).hold_id end)),
+        bool_or((q.own).expires_at <= p_now)
+    into requests, skus, qtys, paid, holds, some_expired
+    -- Scalar subqueries: as joins, they would be planned with other indexes.
+    from (select a.request, a.sku, a.qty,
+            (select h.hold_id from data.hold h
+                where h.key = p_keys[a.request]) as keyed,
+            (select l from data.hold_line l
+                where l.buyer = p_buyers[a.request]
+                    and l.item_id = i.item_id
+                    and l.state = 'held' and l.lead) as own,
+            (select coalesce(sum(l.qty), 0)::bigint from data.hold_line l
+                where l.buyer = p_buyers[a.request]
+                    and l.item_id = i.item_id and l.state = 'paid') as paid
+        from unnest(p_request, p_skus, p_qtys) as a (request, sku, qty)
+        left join data.item i on i.sku = a.sku
+        where a.request = any (p_nrs)
+        order by a.request, a.sku) q;
+    if some_expired then
+        perform api.hold_lapse(p_items,
+            array(select p_buyers[nr] from unnest(p_nrs) nr), 0, p_now);
     end if;
-
-    for k in 1 .. cardinality(p_skus) loop
-        which := p_skus[k];
-        -- One that was added after the locks were taken does not exist yet.
-        select * into goods from data.item
-        where sku = which and item_id = any (p_items);
-        select r.outcome, r.members::text into outcome, document
-        from api.hold_refusal(goods, p_buyer, p_qtys[k], p_now) r;
-        exit when outcome is not null;
-        total := total + goods.price * p_qtys[k];
-        if money <> goods.currency then
-            outcome := 'mixed-currencies';
-        elsif total > 99999999 then
-            outcome := 'limit';
-        end if;
-        exit when outcome is not null;
-        money := goods.currency;
-        for line in select bucket, amount
-            from api.stock_pick(goods.item_id, p_qtys[k], p_buyer)
-            with ordinality as u (bucket, amount, nr)
-        loop
-            leads := leads || (items = '{}'
-                or items[cardinality(items)] <> goods.item_id);
-            items := items || goods.item_id;
-            buckets := buckets || line.bucket;
-            qtys := qtys || line.amount;
-            prices := prices || goods.price;
-        end loop;
-        lines := lines || json_build_object('item', goods.sku,
-            'title', goods.title, 'qty', p_qtys[k],
-            'units', json_build_array());
-    end loop;
-    if outcome is not null then
-        -- Of a basket, which one it was.
-        if cardinality(p_skus) > 1 and outcome <> 'mixed-currencies' then
-            document := coalesce(document::jsonb, '{}')
-                || jsonb_build_object('item', which);
-        end if;
-        return;
-    end if;
-
-    -- The conditional update: never_more stands behind it.
-    perform api.stock_move(items, buckets, qtys, null);
-    insert into data.hold (id, key, buyer, email, amount, currency,
-        created_at, expires_at)
-    select p_id, p_key, p_buyer, p_email, total, money, p_now,
-        p_now + make_interval(secs => min(hold_seconds))
-    from data.item where item_id = any (items)
-    returning * into found_hold;
-    insert into data.hold_line (hold_id, item_id, bucket, qty, price, buyer,
-        expires_at, lead)
-    select found_hold.hold_id, u.item_id, u.bucket, u.qty, u.price, p_buyer,
-        found_hold.expires_at, u.lead
-    from unnest(items, buckets, qtys, prices, leads)
-        as u (item_id, bucket, qty, price, lead);
-    outcome := 'created';
-    document := api.hold_json(p_id, found_hold.hold_id, 'held', null,
-        array_to_json(lines), total, money, p_now, found_hold.expires_at,
-        false, null, null, 'held');
 end
 $$;
 
--- The hold that a repeat leads to: the key's, else the buyer's live one of
--- any of these items.
-create function api.hold_existing(
-    p_buyer uuid, p_key text, p_skus text[], p_now timestamptz)
-returns data.hold
+-- What is known of the items, by item: the item, its SKU, why it cannot be
+-- bought now, with members; what is free and held of it. And its buckets that
+-- have units free: they stand at first_row to last_row of all such buckets.
+create function api.take_goods(
+    p_items bigint[], p_now timestamptz,
+    out goods data.item[], out skus text[], out outcomes text[],
+    out members json[], out free bigint[], out held bigint[],
+    out first_row integer[], out last_row integer[], out row_bucket integer[],
+    out row_free bigint[])
+language plpgsql stable as $$
+begin
+    select array_agg(i order by i.item_id),
+        array_agg(i.sku order by i.item_id),
+        array_agg(r.outcome order by i.item_id),
+        array_agg(r.members order by i.item_id),
+        array_agg(s.free order by i.item_id),
+        array_agg(s.held order by i.item_id),
+        array_agg(s.upto - s.rows + 1 order by i.item_id),
+        array_agg(s.upto order by i.item_id)
+    into goods, skus, outcomes, members, free, held, first_row, last_row
+    from (select item_id, n.rows,
+            (sum(n.rows) over (order by item_id))::integer as upto, n.free,
+            n.held
+        from (select b.item_id,
+                (count(*) filter (where b.total + b.allowance
+                    > b.held + b.sold))::integer as rows,
+                sum(b.total + b.allowance - b.held - b.sold)::bigint as free,
+                sum(b.held)::bigint as held
+            from data.stock b where b.item_id = any (p_items)
+            group by b.item_id) n) s
+    join data.item i using (item_id)
+    cross join lateral api.item_refusal(i, p_now) r;
+    select array_agg(b.bucket order by b.item_id, b.bucket),
+        array_agg(b.total + b.allowance - b.held - b.sold
+            order by b.item_id, b.bucket)
+    into row_bucket, row_free
+    from data.stock b where b.item_id = any (p_items)
+        and b.total + b.allowance > b.held + b.sold;
+end
+$$;
+
+-- Serves the requests p_nrs, ascending, no two of which may mean the same
+-- hold; answers as hold_take does. The stock rows of p_items are locked. All is
+-- looked up first, then decided in memory, one request after the other, then
+-- written.
+create function api.take_decide(
+    p_nrs integer[], p_ids text[], p_buyers uuid[], p_known boolean[],
+    p_keys text[], p_emails text[], p_items bigint[], p_request integer[],
+    p_skus text[], p_qtys bigint[], p_now timestamptz)
+returns table (request integer, outcome text, buyer uuid, document text)
+language plpgsql as $$
+declare
+    -- By line, by item, by stock row: see take_lines and take_goods.
+    l_request integer[];
+    l_sku text[];
+    l_qty bigint[];
+    l_paid bigint[];
+    l_hold bigint[];
+    g_item data.item[];
+    g_sku text[];
+    g_outcome text[];
+    g_members json[];
+    g_free bigint[];
+    g_held bigint[];
+    g_first integer[];
+    g_last integer[];
+    s_bucket integer[];
+    s_free bigint[];
+    first integer; -- the request's lines
+    upto integer := 0;
+    g integer;
+    item data.item;
+    amount bigint;
+    money text;
+    seconds integer;
+    shown json[];
+    parts bigint[];
+    leads boolean;
+    number bigint;
+    expires timestamptz;
+    holds data.hold[] := '{}';
+    lines data.hold_line[] := '{}';
+begin
+    select * into l_request, l_sku, l_qty, l_paid, l_hold
+    from api.take_lines(p_nrs, p_buyers, p_keys, p_items, p_request, p_skus,
+        p_qtys, p_now);
+    select * into g_item, g_sku, g_outcome, g_members, g_free, g_held,
+        g_first, g_last, s_bucket, s_free
+    from api.take_goods(p_items, p_now);
+    foreach request in array p_nrs loop
+        first := upto + 1;
+        upto := first;
+        while l_request[upto + 1] = request loop
+            upto := upto + 1;
+        end loop;
+        buyer := p_buyers[request];
+        outcome := null;
+        document := null;
+        for line in first .. upto loop
+            if l_hold[line] is not null then
+                select r.outcome, r.buyer, r.document
+                into outcome, buyer, document
+                from api.take_again(l_hold[line], p_ids[request], buyer,
+                    p_known[request], p_keys[request], l_sku[first:upto],
+                    l_qty[first:upto], p_now) r;
+                return next;
+                exit;
+            end if;
+        end loop;
+        continue when outcome is not null;
+
+        amount := 0;
+        money := null;
+        seconds := null;
+        shown := '{}';
+        for line in first .. upto loop
+            -- An item that was added after the locks does not exist yet.
+            g := array_position(g_sku, l_sku[line]);
+            item := g_item[g];
+            if g is null then
+                outcome := 'no-such-item';
+            elsif g_outcome[g] is not null then
+                outcome := g_outcome[g];
+                document := g_members[g];
+            elsif (l_qty[line] between 1 and item.per_buyer - l_paid[line])
+                is not true
+            then
+                outcome := 'limit';
+                document := api.take_limit(item, buyer, l_paid[line]);
+            elsif l_qty[line] > g_free[g] then
+                outcome := 'sold-out';
+                document := json_build_object(
+                    'free', g_free[g], 'held', g_held[g]);
+            elsif money <> item.currency then
+                outcome := 'mixed-currencies';
+            elsif amount + item.price * l_qty[line] > 99999999 then
+                outcome := 'limit';
+            end if;
+            if outcome is not null then
+                -- Of a basket, which one it was.
+                if upto > first and outcome <> 'mixed-currencies' then
+                    document := coalesce(document::jsonb, '{}')
+                        || jsonb_build_object('item', l_sku[line]);
+                end if;
+                return next;
+                exit;
+            end if;
+            amount := amount + item.price * l_qty[line];
+            money := item.currency;
+            seconds := least(seconds, item.hold_seconds);
+            shown := shown || json_build_object('item', item.sku,
+                'title', item.title, 'qty', l_qty[line],
+                'units', json_build_array());
+        end loop;
+        continue when outcome is not null;
+
+        number := nextval('data.hold_hold_id_seq');
+        expires := p_now + make_interval(secs => seconds);
+        holds := holds || row (number, p_ids[request], p_keys[request], buyer,
+            p_emails[request], amount, money, 'held', null, p_now, expires,
+            null)::data.hold;
+        outcome := 'created';
+        document := api.hold_json(p_ids[request], number, 'held', null,
+            array_to_json(shown), amount, money, p_now, expires, false, null,
+            null, 'held');
+        return next;
+        for line in first .. upto loop
+            g := array_position(g_sku, l_sku[line]);
+            g_free[g] := g_free[g] - l_qty[line];
+            g_held[g] := g_held[g] + l_qty[line];
+            parts := api.stock_allot(s_free[g_first[g]:g_last[g]],
+                l_qty[line], api.stock_start(buyer));
+            leads := true;
+            for b in g_first[g] .. g_last[g] loop
+                amount := parts[b - g_first[g] + 1];
+                continue when amount = 0;
+                s_free[b] := s_free[b] - amount;
+                lines := lines || row (number, g_item[g].item_id, s_bucket[b],
+                    amount, g_item[g].price, buyer, 'held', expires,
+                    leads)::data.hold_line;
+                leads := false;
+            end loop;
+        end loop;
+    end loop;
+    if holds = '{}' then
+        return;
+    end if;
+    -- The conditional update: never_more stands behind it.
+    perform api.stock_move(array_agg(l.item_id), array_agg(l.bucket),
+        array_agg(l.qty), null) from unnest(lines) l;
+    insert into data.hold overriding system value
+    select * from unnest(holds);
+    insert into data.hold_line select * from unnest(lines);
+end
+$$;
+
+-- The answer to a request that leads to the hold p_hold_id. A hold of the
+-- request's own id was made by it: its answer was lost.
+create function api.take_again(
+    p_hold_id bigint, p_id text, p_buyer uuid, p_known boolean, p_key text,
+    p_skus text[], p_qtys bigint[], p_now timestamptz,
+    out outcome text, out buyer uuid, out document text)
 language plpgsql stable as $$
 declare
     found_hold data.hold;
 begin
-    if p_key is not null then
-        select * into found_hold from data.hold where key = p_key;
-        if found then
-            return found_hold;
-        end if;
+    select * into found_hold from data.hold where hold_id = p_hold_id;
+    buyer := p_buyer;
+    if found_hold.key = p_key
+        and ((p_known and found_hold.buyer <> p_buyer)
+            or not api.hold_has_lines(p_hold_id, p_skus, p_qtys))
+    then
+        outcome := 'key-reused';
+        return;
     end if;
-    select h.* into found_hold
-    from data.item i
-    join data.hold_line l on l.item_id = i.item_id
-    join data.hold h using (hold_id)
-    where i.sku = any (p_skus) and l.buyer = p_buyer and l.state = 'held'
-        and l.lead and h.state = 'held' and h.expires_at > p_now
-    order by i.sku limit 1;
-    return found_hold;
+    outcome := case when found_hold.id = p_id
+        then 'created' else 'existing' end;
+    buyer := found_hold.buyer;
+    document := api.hold_document(
+        p_hold_id, outcome = 'existing', found_hold.buyer, p_now);
+end
+$$;
+
+-- The members of a refusal because of the limit for one buyer, who has bought
+-- p_have already.
+create function api.take_limit(
+    p_item data.item, p_buyer uuid, p_have bigint)
+returns json
+language plpgsql stable as $$
+begin
+    return json_build_object('limit', p_item.per_buyer, 'have', p_have,
+        'hold', (select h.id
+            from data.hold_line l join data.hold h using (hold_id)
+            where l.buyer = p_buyer and l.item_id = p_item.item_id
+                and l.state = 'paid'
+            order by h.hold_id desc limit 1));
 end
 $$;
 
@@ -194,51 +387,6 @@ begin
         full join unnest(p_skus, p_qtys) as asked (sku, qty)
             on asked.sku = has.sku
         where asked.qty is distinct from has.qty::bigint);
-end
-$$;
-
--- Why this buyer cannot have p_qty of the item: NULL when nothing speaks
--- against it. The item's stock rows are locked.
-create function api.hold_refusal(
-    p_item data.item, p_buyer uuid, p_qty bigint, p_now timestamptz,
-    out outcome text, out members json)
-language plpgsql as $$
-declare
-    have bigint;
-    free bigint;
-    held_now bigint;
-begin
-    if p_item.item_id is null then
-        outcome := 'no-such-item';
-        return;
-    end if;
-    select r.outcome, r.members into outcome, members
-    from api.item_refusal(p_item, p_now) r;
-    if outcome is not null then
-        return;
-    end if;
-    have := api.buyer_units(p_buyer, p_item.item_id, 0, p_now);
-    if (p_qty between 1 and p_item.per_buyer - have) is not true then
-        outcome := 'limit';
-        members := json_build_object('limit', p_item.per_buyer,
-            'have', have, 'hold', (select h.id
-                from data.hold_line l join data.hold h using (hold_id)
-                where l.buyer = p_buyer and l.item_id = p_item.item_id
-                    and l.state = 'paid'
-                order by h.hold_id desc limit 1));
-        return;
-    end if;
-    loop
-        select sum(total + allowance - held - sold), sum(held)
-        into free, held_now from data.stock where item_id = p_item.item_id;
-        exit when free >= p_qty;
-        exit when api.hold_lapse(array[p_item.item_id], null,
-            1000, p_now) = 0;
-    end loop;
-    if free < p_qty then
-        outcome := 'sold-out';
-        members := json_build_object('free', free, 'held', held_now);
-    end if;
 end
 $$;
 

@@ -72,7 +72,8 @@ select results_eq(
     $$select request, outcome, buyer, document::json->>'id' from api.hold_take(
         array[t.hid(41), t.hid(42)], array[t.buyer(41), t.buyer(42)],
         '{f,f}', array['key-eeeeeeeeeeeeeeee', 'key-eeeeeeeeeeeeeeee'],
-        array[null::text, null], '{1,2}', '{KEYED,KEYED}', '{1,1}')$$,
+        array[null::text, null], '{1,2}', '{KEYED,KEYED}', '{1,1}')
+        order by request$$,
     $$values (1, 'created', t.buyer(41), t.hid(41)),
         (2, 'existing', t.buyer(41), t.hid(41))$$,
     'the second is told that it is the first');

@@ -10,6 +10,7 @@ create function t.bucket(n integer) returns integer language sql
 return (select bucket from data.hold_line join data.hold using (hold_id)
     where id = t.hid(n));
 create table t.was as select t.bucket(1) as bucket;
+select api.sweep(10);
 select is(t.take(2, (select min(n) from generate_series(2, 99) n
     where api.stock_start(t.buyer(n)) % 3 = api.stock_start(t.buyer(1)) % 3),
     'MOVE'), 'created', 'another buyer, who starts at the same bucket');
