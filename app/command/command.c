@@ -1,12 +1,14 @@
-/* What the commands share: options and failures. */
+/* What the commands share: options, failures, and who asks. */
 #include "command/command.h"
 
 #include "base/str.h"
 
 #include <inttypes.h>
+#include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 int
 command_fail(int status, const char *format, ...)
@@ -27,8 +29,20 @@ command_db_fail(const struct db *db, enum db_status status)
 	if (status == DB_REFUSED)
 		return command_fail(EXIT_REFUSED, "the database refused: %s",
 		    db_error(db));
+	if (status == DB_LOST)
+		return command_fail(EXIT_UNREACHABLE,
+		    "the database went away, look whether this was done: %s",
+		    db_error(db));
 	return command_fail(EXIT_UNREACHABLE,
 	    "the database cannot be reached: %s", db_error(db));
+}
+
+const char *
+command_operator(void)
+{
+	const struct passwd *user = getpwuid(getuid());
+
+	return user == NULL ? "unknown" : user->pw_name;
 }
 
 static const struct option_spec *
@@ -36,6 +50,16 @@ option_find(const struct option_spec *specs, const char *name)
 {
 	for (; specs->name != NULL; specs++)
 		if (strcmp(specs->name, name) == 0)
+			return specs;
+	return NULL;
+}
+
+/* The next word that a command wants after its first, or NULL. */
+static const struct option_spec *
+word_find(const struct option_spec *specs)
+{
+	for (; specs->name != NULL; specs++)
+		if (specs->name[0] != '-' && *specs->text == NULL)
 			return specs;
 	return NULL;
 }
@@ -70,9 +94,11 @@ bool
 command_options(const struct option_spec *specs, const char **word, int argc,
     char **argv)
 {
+	const struct option_spec *more;
 	int i = 0, used;
 
 	while (i < argc) {
+		more = word_find(specs);
 		if (strncmp(argv[i], "--", 2) == 0) {
 			used = option_take(specs, argc - i, argv + i);
 			if (used == 0)
@@ -80,6 +106,8 @@ command_options(const struct option_spec *specs, const char **word, int argc,
 			i += used;
 		} else if (word != NULL && *word == NULL) {
 			*word = argv[i++];
+		} else if (more != NULL) {
+			*more->text = argv[i++];
 		} else {
 			command_fail(EXIT_USAGE, "unexpected word: %s",
 			    argv[i]);

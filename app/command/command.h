@@ -21,6 +21,8 @@ enum {
 
 /* What a stock row can count, at most. */
 #define UNITS_MAX 1000000000
+/* How many stock rows an item has, at most. */
+#define BUCKETS_MAX 1000
 
 struct command {
 	const char *noun;
@@ -50,6 +52,10 @@ command_item_show(const struct conf *conf, int argc, char **argv);
 int
 command_item_list(const struct conf *conf, int argc, char **argv);
 int
+command_item_split(const struct conf *conf, int argc, char **argv);
+int
+command_item_merge(const struct conf *conf, int argc, char **argv);
+int
 command_page(const struct conf *conf, int argc, char **argv);
 int
 command_hold_list(const struct conf *conf, int argc, char **argv);
@@ -67,21 +73,26 @@ command_fail(int status, const char *format, ...)
 /* The same for a call that did not come through. */
 int
 command_db_fail(const struct db *db, enum db_status status);
+/* Who is at the terminal, for the record of changes. */
+const char *
+command_operator(void);
 
 /*
  * An option of a command. A value is stored at text; an option without one
- * (flag not NULL) sets *flag.
+ * (flag not NULL) sets *flag. A name without dashes is that of a further word,
+ * stored at text.
  */
 struct option_spec {
-	const char *name; /* "--title" */
+	const char *name; /* "--title", "N" */
 	const char **text;
 	bool *flag;
 };
 
 /*
- * Sorts argv into options (up to a spec without a name) and at most one word,
- * stored at *word (NULL: none is taken). False, with the reason told, when
- * anything is unknown, doubled or lacks its value.
+ * Sorts argv into options (up to a spec without a name) and words: the first
+ * is stored at *word (NULL: none is taken), others as the specs name them.
+ * False, with the reason told, when anything is unknown, doubled or lacks its
+ * value.
  */
 bool
 command_options(const struct option_spec *specs, const char **word, int argc,

@@ -7,19 +7,8 @@
 #include "base/money.h"
 #include "base/str.h"
 
-#include <pwd.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-/* Who is at the terminal, for the record of changes. */
-static const char *
-item_operator(void)
-{
-	const struct passwd *user = getpwuid(getuid());
-
-	return user == NULL ? "unknown" : user->pw_name;
-}
 
 /* The item's version and currency as they stand. */
 static bool
@@ -82,7 +71,7 @@ command_item_set(const struct conf *conf, int argc, char **argv)
 	struct item_edit edit = {.version = -1,
 	    .price = -1,
 	    .total = -1,
-	    .by = item_operator()};
+	    .by = command_operator()};
 	const char *price = NULL, *total = NULL, *version = NULL;
 	const struct option_spec specs[] = {{"--title", &edit.title, NULL},
 	    {"--price", &price, NULL}, {"--total", &total, NULL},

@@ -7,10 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the item's and the stock row's constraints allow. */
+/* What the item's constraints allow. */
 #define HOLD_SECONDS_MAX 86400
 #define PER_BUYER_MAX 1000
-#define BUCKETS_MAX 1000
 
 /* "10m", "90s", "1h" or plain seconds. */
 static bool

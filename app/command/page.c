@@ -50,19 +50,23 @@ static void
 page_item(struct buf *out, const struct pages *pages, const struct json *item)
 {
 	struct shown shown;
-	struct buf price, amount, per_buyer, minutes;
+	struct buf price, amount, per_buyer, minutes, link;
 
 	page_read(item, &shown);
 	buf_init(&price);
 	buf_init(&amount);
 	buf_init(&per_buyer);
 	buf_init(&minutes);
+	buf_init(&link);
 	money_format(&price, &shown.money);
 	money_decimal(&amount, &shown.money);
 	buf_printf(&per_buyer, "%" PRId64, shown.per_buyer);
 	/* Rounded down; a hold of less than a minute is for trying things. */
 	buf_printf(&minutes, "%" PRId64,
 	    shown.hold_seconds < 60 ? 1 : shown.hold_seconds / 60);
+	/* The worker reads the form; nginx picks it by the address. */
+	buf_str(&link, "/hold?item=");
+	str_url(&link, shown.sku);
 	{
 		const struct page_value values[] = {
 		    {"sku", shown.sku},
@@ -73,6 +77,7 @@ page_item(struct buf *out, const struct pages *pages, const struct json *item)
 		    {"per_buyer", str_view(&per_buyer)},
 		    {"hold_minutes", str_view(&minutes)},
 		    {"opens_at", shown.opens_at},
+		    {"hold_link", str_view(&link)},
 		};
 
 		page_render(out, pages, PAGE_ITEM, values,
@@ -82,6 +87,7 @@ page_item(struct buf *out, const struct pages *pages, const struct json *item)
 	buf_release(&amount);
 	buf_release(&per_buyer);
 	buf_release(&minutes);
+	buf_release(&link);
 }
 
 static void

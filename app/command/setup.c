@@ -46,7 +46,7 @@ command_migrate(const struct conf *conf, int argc, char **argv)
 	db = db_open(conf, DB_OWNER, "lastpair migrate");
 	status = db_migrate(db, conf->server.share,
 	    conf->sandbox.pay_url[0] != '\0', migrate_say);
-	if (status == DB_DOWN)
+	if (status == DB_DOWN || status == DB_LOST)
 		result = command_db_fail(db, status);
 	else if (status != DB_OK)
 		result = command_fail(EXIT_REFUSED, "nothing was changed: %s",

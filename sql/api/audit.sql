@@ -29,7 +29,8 @@ begin atomic
     from named where sold <> lines_sold
     union all
     select 1, 'an item without a stock row', i.sku from data.item i
-    where not exists (select from data.stock s where s.item_id = i.item_id)
+    where i.buckets > (select count(*) from data.stock s
+        where s.item_id = i.item_id and s.bucket <= i.buckets)
     union all
     select 2, 'the lines do not add up to the hold''s amount', h.id
     from data.hold h

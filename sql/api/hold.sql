@@ -1,8 +1,9 @@
 -- Holds: how they look, how they end, and who may touch them.
 --
--- Locks, everywhere in this order: the stock rows of the items in question
--- (item, then bucket, ascending), then holds (ascending), then payment, refund,
--- call, event. Whoever changes a line holds the lock on its stock row.
+-- Locks, everywhere in this order: the stock of the items in question
+-- (ascending; an item's first row stands for all of them), then holds
+-- (ascending), then payment, refund, call, event. Whoever changes a line holds
+-- the lock of its item's stock.
 --
 -- What a request runs is PL/pgSQL, whose plans a session keeps. A function in
 -- plain SQL is planned at each call unless it can be inlined; those here can.
@@ -248,10 +249,10 @@ begin
             where l.item_id = i.item_id and (l.state = 'held') is true
                 and l.expires_at <= clock_timestamp())
     loop
-        if (select count(*) from (select from stock where item_id = due
-                order by bucket for update skip locked) mine)
-            = (select count(*) from stock where item_id = due)
-        then
+        -- As api.stock_lock, but without waiting.
+        perform 1 from stock where item_id = due and bucket = 1
+        for update skip locked;
+        if found then
             moment := clock_timestamp();
             returned := api.hold_lapse(array[due], null, p_limit, moment);
         end if;

@@ -1,11 +1,13 @@
 -- The stock rows: locking, counting and moving units over buckets.
 
--- Locks all buckets of these items, in the order that everybody keeps to.
+-- Locks the stock of these items, in the order that everybody keeps to. An
+-- item's first bucket is the lock of all of them: it is always there, while a
+-- wait may end with more buckets than it began with. Read the others after it.
 create function api.stock_lock(p_items bigint[]) returns void
 language plpgsql as $$
 begin
-    perform 1 from data.stock where item_id = any (p_items)
-    order by item_id, bucket for update;
+    perform 1 from data.stock where item_id = any (p_items) and bucket = 1
+    order by item_id for update;
 end
 $$;
 
@@ -36,8 +38,9 @@ begin
 end
 $$;
 
--- Which buckets p_qty units of an item come from, the stock rows being
--- locked: rows of bucket and amount. None when there are too few.
+-- Which buckets p_qty units of an item come from, the stock being locked:
+-- rows of bucket and amount. None when there are too few. One that was merged
+-- away is looked at, too.
 create function api.stock_pick(
     p_item_id bigint, p_qty bigint, p_buyer uuid)
 returns table (bucket integer, amount bigint)
@@ -76,26 +79,54 @@ begin
 end
 $$;
 
--- A new total for each bucket (1, 2, …) that adds up to p_total and leaves
--- room for what each has held and sold; NULL when there is none. What is over
--- is spread evenly. Stock rows are locked.
-create function api.stock_spread(p_item_id bigint, p_total bigint)
-returns bigint[]
-language plpgsql stable as $$
+-- Of p_units spread evenly over p_buckets, how many p_bucket gets. What does
+-- not come out even goes one by one to the buckets after the first p_skip,
+-- counted round; a bucket above p_buckets gets none.
+create function api.stock_share(
+    p_units bigint, p_buckets integer, p_bucket integer, p_skip bigint)
+returns bigint
+language sql immutable parallel safe
+return case when p_bucket > p_buckets then 0 else
+    p_units / p_buckets + ((p_bucket - 1 + p_buckets - p_skip % p_buckets)
+        % p_buckets < p_units % p_buckets)::integer end;
+
+-- Lays an item's units out anew, p_total of them and the allowance, over the
+-- buckets from 1 to p_buckets. A bucket keeps what it has held and sold, so
+-- that no line moves and the work does not grow with what was sold; what is
+-- free is spread evenly, and none is left to a bucket above. False, and
+-- nothing is done, when more than that is held or sold. Stock is locked.
+create function api.stock_lay(
+    p_item_id bigint, p_total bigint, p_buckets integer)
+returns boolean
+language plpgsql as $$
 declare
-    needs bigint[];
-    n integer;
-    over bigint;
+    used bigint;
+    spare bigint;
 begin
-    select array_agg(greatest(0, held + sold - allowance) order by bucket),
-        count(*)
-    into needs, n from data.stock where item_id = p_item_id;
-    over := p_total - (select sum(u) from unnest(needs) u);
-    if over < 0 then
-        return null;
+    select sum(held + sold), sum(allowance) into used, spare
+    from data.stock where item_id = p_item_id;
+    if p_total < greatest(0, used - spare) then
+        return false;
     end if;
-    return (select array_agg(u + over / n + (nr <= over % n)::integer
-            order by nr)
-        from unnest(needs) with ordinality as t (u, nr));
+    insert into data.stock (item_id, bucket, total)
+    select p_item_id, b, 0 from generate_series(1, p_buckets) b
+    on conflict do nothing;
+    -- What is held and sold uses up the total first, then the allowance.
+    update data.stock s
+    set total = lay.total, allowance = lay.allowance, version = version + 1
+    from (select bucket,
+            cover + api.stock_share(greatest(0, p_total - used), p_buckets,
+                bucket, 0) as total,
+            needs - cover + api.stock_share(
+                spare - greatest(0, used - p_total), p_buckets, bucket,
+                greatest(0, p_total - used)) as allowance
+        from (select bucket, held + sold as needs,
+                least(held + sold, greatest(0, p_total + held + sold
+                    - sum(held + sold) over (order by bucket)))::bigint
+                    as cover
+            from data.stock where item_id = p_item_id) u) lay
+    where s.item_id = p_item_id and s.bucket = lay.bucket
+        and (s.total, s.allowance) <> (lay.total, lay.allowance);
+    return true;
 end
 $$;

@@ -1,7 +1,7 @@
 -- The audit finds each kind of damage, made here by hand one at a time.
 begin;
 \ir lib/fixture.sql
-select plan(31);
+select plan(32);
 select t.item('A', 10, per_buyer => 2);
 select t.item('B', 10);
 select t.take(1, 1, 'A');                            -- held
@@ -57,6 +57,8 @@ select is(t.damage($$update data.stock set sold = 1 where item_id
 select is(t.damage($$delete from data.stock where item_id
     = (select item_id from data.item where sku = 'B')$$),
     '1 an item without a stock row: B', 'no stock row');
+select is(t.damage($$update data.item set buckets = 2 where sku = 'B'$$),
+    '1 an item without a stock row: B', 'one of two is missing');
 -- Promise 2
 select is(t.damage($$update data.hold set amount = 1 where id = t.hid(1)$$),
     '2 the lines do not add up to the hold''s amount: ' || t.hid(1),

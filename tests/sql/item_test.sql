@@ -16,7 +16,7 @@ from (values ('-1', '23514'), ('1, allowance => -1', '23514'),
     ('1, price => 50000000, per_buyer => 2', '23514'),
     ('1, currency => ''eur''', '23514'),
     ('1, currency => ''EURO''', '23514'),
-    ('1, buckets => 0', '22012'), ('1, buckets => 1001', '23514'),
+    ('1, buckets => 0', '23514'), ('1, buckets => 1001', '23514'),
     ('1, late => ''{retake}''', '23514'),
     ('1, late => ''{refund,retake}''', '23514')) bad (args, code);
 select throws_ok(format($$select api.item_add('B', 'B', 1, 'EUR', 1, 0, %s, 1,

@@ -1,4 +1,4 @@
-/* Options of the command line, and item add's refusals before any call. */
+/* Options of the command line; refusals of item add and split before a call. */
 #include "command/command.h"
 
 #include <setjmp.h>
@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
-/* The database as item add sees it: what it was asked to add. */
+/* The database as the commands see it: what it was asked for. */
 static struct item_new added;
+static struct item_split parted;
 static int calls;
 
 struct db *
@@ -54,6 +55,32 @@ db_item_add(struct db *db, const struct item_new *item, struct answer *answer)
 	calls++;
 	memcpy(answer->outcome, "added", sizeof("added"));
 	return DB_OK;
+}
+
+enum db_status
+db_item_split(struct db *db, const struct item_split *split,
+    struct answer *answer)
+{
+	(void)db;
+	parted = *split;
+	calls++;
+	memcpy(answer->outcome, "no-such-item", sizeof("no-such-item"));
+	return DB_OK;
+}
+
+/* A command with these words, up to NULL. */
+static int
+run(int (*command)(const struct conf *conf, int argc, char **argv), ...)
+{
+	const char *argv[8];
+	int argc = 0;
+	va_list words;
+
+	va_start(words, command);
+	while ((argv[argc] = va_arg(words, const char *)) != NULL)
+		argc++;
+	va_end(words);
+	return command(NULL, argc, (char **)argv);
 }
 
 /* item add SKU with the needed options, then what is given up to NULL. */
@@ -209,6 +236,39 @@ words_that_nobody_knows_are_refused(void **state)
 	assert_int_equal(calls, 0);
 }
 
+static void
+a_split_is_over_2_to_1000_buckets(void **state)
+{
+	static const char *const bad[] = {"0", "1", "1001", "-2", "2.5", "x",
+	    "", "2 ", "99999999999999999999"};
+	size_t i;
+
+	(void)state;
+	calls = 0;
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(run(command_item_split, "RUN", bad[i], NULL),
+		    EXIT_USAGE);
+	assert_int_equal(run(command_item_split, NULL), EXIT_USAGE);
+	assert_int_equal(run(command_item_split, "RUN", NULL), EXIT_USAGE);
+	assert_int_equal(run(command_item_split, "RUN", "2", "3", NULL),
+	    EXIT_USAGE);
+	assert_int_equal(run(command_item_merge, NULL), EXIT_USAGE);
+	assert_int_equal(run(command_item_merge, "RUN", "2", NULL), EXIT_USAGE);
+	assert_int_equal(calls, 0);
+	assert_int_equal(run(command_item_split, "RUN", "1000", NULL),
+	    EXIT_REFUSED);
+	assert_int_equal(parted.buckets, 1000);
+	assert_int_equal(run(command_item_split, "--json", "2", "3", NULL),
+	    EXIT_REFUSED);
+	assert_string_equal(parted.sku, "2");
+	assert_int_equal(parted.buckets, 3);
+	assert_true(parted.by[0] != '\0');
+	assert_int_equal(run(command_item_merge, "RUN", "--json", NULL),
+	    EXIT_REFUSED);
+	assert_int_equal(parted.buckets, 1);
+	assert_int_equal(calls, 3);
+}
+
 int
 main(void)
 {
@@ -221,6 +281,7 @@ main(void)
 	    cmocka_unit_test(c49_an_sku_is_a_file_name_and_text),
 	    cmocka_unit_test(an_order_of_all_that_a_buyer_may_have_can_be_paid),
 	    cmocka_unit_test(words_that_nobody_knows_are_refused),
+	    cmocka_unit_test(a_split_is_over_2_to_1000_buckets),
 	};
 
 	return cmocka_run_group_tests_name("command", tests, NULL, NULL);
