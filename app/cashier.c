@@ -83,11 +83,19 @@ backoff_ms(int failures, int64_t min, int64_t max)
 	return ms / 2 + ms / 2 * chance / 255;
 }
 
+/* The call may go through later, also one that perhaps has: to record the same
+ * outcome twice changes nothing. */
+static bool
+is_away(enum db_status status)
+{
+	return status != DB_OK && status != DB_REFUSED;
+}
+
 /* Notes how the database did; rests when it is away. */
 static void
 cashier_weigh(struct cashier *c, enum db_status status)
 {
-	if (status != DB_DOWN) {
+	if (!is_away(status)) {
 		if (c->failures > 0)
 			log_info("the database is back");
 		c->failures = 0;
@@ -296,12 +304,12 @@ cashier_do(struct cashier *c, const struct job *job, int64_t lease_end_ms)
 	result = cashier_call(c, job, &outcome);
 	status = cashier_record(c, job, result, &outcome);
 	cashier_weigh(c, status);
-	while (status == DB_DOWN && !stopping &&
+	while (is_away(status) && !stopping &&
 	    clock_monotonic_ms() < lease_end_ms) {
 		status = cashier_record(c, job, result, &outcome);
 		cashier_weigh(c, status);
 	}
-	if (status == DB_DOWN)
+	if (is_away(status))
 		log_warn("could not record a call for hold %s; it is made "
 			 "again under its key",
 		    buf_text(&job->hold));

@@ -1,60 +1,49 @@
 /*
- * Forks the processes, starts again what died, replaces and ends them. All
- * signals are blocked but while waiting; each becomes a flag, and the loop
- * looks at the flags one by one, so that no two things happen at once.
- * Invariant: a child has pid 0 exactly when it has been reaped.
+ * Forks the processes, starts again what died, replaces and ends them, and
+ * says which worker serves which shard. All signals are blocked but while
+ * waiting; each becomes a flag, and the loop looks at the flags one by one, so
+ * that no two things happen at once.
+ * Invariant: before a worker is told to end, its shards have another owner, if
+ * there is one who serves.
  */
 #include "supervisor.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "cashier.h"
+#include "child.h"
 #include "io/fcgi.h"
+#include "io/gate.h"
+#include "io/handover.h"
+#include "io/shard.h"
 #include "sweeper.h"
 #include "web/page.h"
 #include "worker.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define WORKERS_MAX 64 /* of server.workers */
+#define WORKERS_MAX SHARD_WORKERS_MAX
 #define CHILDREN_MAX (WORKERS_MAX + 2)
-/* As long as Linux lets a queue be (net.core.somaxconn). */
+/* Of each shard: as long as Linux lets a queue be (net.core.somaxconn). */
 #define BACKLOG 4096
-#define DELAY_MS_FIRST 1000
-#define DELAY_MS_MAX 30000
-/* Who lives that long has not died of its start. */
-#define LIFE_MS_GOOD 10000
-#define PATIENCE_MS 10000
 #define WAIT_MS_MAX 60000
-
-struct child {
-	char name[24];
-	int number; /* of a worker; 0 else */
-	int (*run)(const struct conf *conf);
-	bool wanted;
-	bool stale; /* has old settings: to be replaced */
-	bool ending; /* has been sent SIGTERM */
-	pid_t pid;
-	int64_t started_ms;
-	int64_t delay_ms; /* before the next start after a death */
-	int64_t due_ms; /* of the next start; or of SIGKILL when ending */
-};
+/* For what a busy machine adds to times that are limited. */
+#define MARGIN_MS 1000
 
 struct supervisor {
 	const struct conf *conf;
 	const char *conf_file;
 	struct conf fresh[2]; /* read on SIGHUP; conf points to one, or none */
 	size_t turn;
-	int fd;
+	struct worker_shared shared;
 	sigset_t signals;
 	sigset_t mask; /* as it was before */
 	bool got_stop;
@@ -62,6 +51,90 @@ struct supervisor {
 	bool stopping;
 	struct child children[CHILDREN_MAX];
 };
+
+/* The files of shard 0 to n - 1 that the supervisor has made, undone. */
+static void
+shared_close(struct worker_shared *shared, const char *folder, int n)
+{
+	for (int s = 0; s < n; s++) {
+		struct buf path = {0};
+
+		shard_path(&path, folder, s);
+		(void)unlink(buf_text(&path));
+		(void)close(shared->listen_fds[s]);
+		handover_close(shared->hand_on[s]);
+		buf_release(&path);
+	}
+	shards_free(shared->shards);
+	gate_free(shared->gate);
+}
+
+static bool
+shard_open(struct worker_shared *shared, const char *folder, int s)
+{
+	struct buf path = {0};
+	bool ok = false;
+
+	shard_path(&path, folder, s);
+	shared->listen_fds[s] = fcgi_listen(buf_text(&path), BACKLOG);
+	if (shared->listen_fds[s] < 0)
+		goto out;
+	ok = handover_open(shared->hand_on[s]);
+	if (!ok) {
+		(void)close(shared->listen_fds[s]);
+		(void)unlink(buf_text(&path));
+	}
+out:
+	buf_release(&path);
+	return ok;
+}
+
+static bool
+shared_open(struct worker_shared *shared, const struct conf *conf)
+{
+	const char *folder = conf->server.socket_dir;
+
+	shared->shards = shards_new();
+	/* The longest that a hold is under way: its wait, then its statement. */
+	/* A hold waits for the lane, then for three tries of its statement. */
+	shared->gate = gate_new(conf->server.hold_wait_ms +
+	    3 *
+		(conf->server.statement_timeout_ms +
+		    conf->server.lock_timeout_ms + MARGIN_MS));
+	for (int s = 0; s < SHARDS; s++) {
+		if (!shard_open(shared, folder, s)) {
+			shared_close(shared, folder, s);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* For the children that serve nobody. */
+static void
+shared_leave(const struct worker_shared *shared)
+{
+	for (int s = 0; s < SHARDS; s++) {
+		int pair[2] = {shared->hand_on[s][0], shared->hand_on[s][1]};
+
+		(void)close(shared->listen_fds[s]);
+		handover_close(pair);
+	}
+	shards_free(shared->shards);
+	gate_free(shared->gate);
+}
+
+/* Each kept connection of nginx costs a worker a descriptor: all there are. */
+static void
+descriptors_raise(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &limit);
+}
 
 static void
 children_init(struct supervisor *supervisor)
@@ -96,26 +169,10 @@ child_main(const struct supervisor *supervisor, const struct child *child,
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
 		exit(1);
 	if (child->number)
-		exit(worker_run(supervisor->conf, supervisor->fd,
+		exit(worker_run(supervisor->conf, &supervisor->shared,
 		    child->number));
-	(void)close(supervisor->fd);
+	shared_leave(&supervisor->shared);
 	exit(child->run(supervisor->conf));
-}
-
-/* Sets when a child that did not start or died is started again. */
-static void
-child_delay(struct child *child, int64_t now)
-{
-	bool lived =
-	    child->started_ms && now - child->started_ms > LIFE_MS_GOOD;
-	int64_t delay = child->delay_ms * 2;
-
-	if (lived || delay < DELAY_MS_FIRST)
-		delay = DELAY_MS_FIRST;
-	if (delay > DELAY_MS_MAX)
-		delay = DELAY_MS_MAX;
-	child->delay_ms = delay;
-	child->due_ms = now + delay;
 }
 
 static void
@@ -126,60 +183,7 @@ child_start(struct supervisor *supervisor, struct child *child, int64_t now)
 
 	if (pid == 0)
 		child_main(supervisor, child, self);
-	if (pid < 0) {
-		log_error("could not start %s: %s", child->name,
-		    strerror(errno));
-		child_delay(child, now);
-		return;
-	}
-	child->pid = pid;
-	child->started_ms = now;
-	child->stale = false;
-	child->ending = false;
-	log_info("started %s as pid %ld", child->name, (long)pid);
-}
-
-static void
-child_end(struct child *child, int64_t now)
-{
-	if (child->ending)
-		return;
-	(void)kill(child->pid, SIGTERM);
-	child->ending = true;
-	child->due_ms = now + PATIENCE_MS;
-}
-
-/* How a process ended, in words. */
-static void
-status_words(char *out, size_t n, int status)
-{
-	if (WIFSIGNALED(status))
-		snprintf(out, n, "was killed by signal %d", WTERMSIG(status));
-	else if (status)
-		snprintf(out, n, "ended with status %d", WEXITSTATUS(status));
-	else
-		snprintf(out, n, "has ended");
-}
-
-static void
-child_reaped(struct child *child, int status, int64_t now, bool stopping)
-{
-	bool asked = child->ending || stopping;
-	char words[40];
-
-	child->pid = 0;
-	child->ending = false;
-	status_words(words, sizeof(words), status);
-	if (asked) {
-		child->due_ms = now;
-		child->delay_ms = 0;
-		log_write(status ? LOG_WARN : LOG_INFO, "%s %s", child->name,
-		    words);
-		return;
-	}
-	child_delay(child, now);
-	log_error("%s %s, starts again in %" PRId64 " ms", child->name, words,
-	    child->delay_ms);
+	child_started(child, pid, now);
 }
 
 static void
@@ -190,65 +194,99 @@ supervisor_reap(struct supervisor *supervisor)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		for (size_t i = 0; i < CHILDREN_MAX; i++) {
-			struct child *child = &supervisor->children[i];
+		size_t i = 0;
 
-			if (child->pid == pid)
-				child_reaped(child, status, now,
-				    supervisor->stopping);
-		}
+		while (i < CHILDREN_MAX &&
+		    !child_reaped(&supervisor->children[i], pid, status, now))
+			i++;
 	}
 }
 
-/* Starts what is due, kills what would not end, ends what nobody wants. */
+/* Who has become ready, who is frozen, whom nobody wants. */
 static void
-supervisor_step(struct supervisor *supervisor)
+supervisor_settle(struct supervisor *supervisor, struct child *child,
+    int64_t now)
 {
-	int64_t now = clock_monotonic_ms();
+	const struct shards *shards = supervisor->shared.shards;
+	const struct process *starting = child_find(child, PROCESS_STARTING);
+
+	if (supervisor->stopping)
+		child->wanted = false;
+	if (child->number) {
+		unsigned beats = shards_beats(shards, child->number);
+
+		if (starting &&
+		    shards_is_ready(shards, child->number, starting->pid))
+			child_ready(child, beats, now);
+		child_look(child, beats, now);
+	}
+	if (!child->wanted)
+		child_end(child, now);
+}
+
+/* Replaces one that has old settings: one by one, the others serve. */
+static void
+supervisor_replace(struct supervisor *supervisor, int64_t now)
+{
 	struct child *stale = NULL;
-	bool one_ends = false;
 
 	for (size_t i = 0; i < CHILDREN_MAX; i++) {
 		struct child *child = &supervisor->children[i];
 
-		if (supervisor->stopping)
-			child->wanted = false;
-		if (child->pid == 0 && child->wanted && child->due_ms <= now)
-			child_start(supervisor, child, now);
-		if (child->pid == 0)
-			continue;
-		if (!child->wanted)
-			child_end(child, now);
-		if (child->ending && child->due_ms <= now) {
-			log_error("%s would not end, killing it", child->name);
-			(void)kill(child->pid, SIGKILL);
-			child->due_ms = now + PATIENCE_MS;
-		}
-		one_ends |= child->ending;
-		if (child->stale && !stale)
+		if (child_is_changing(child))
+			return;
+		if (!stale && child_is_stale(child, now))
 			stale = child;
 	}
-	/* One by one: meanwhile the others serve. */
-	if (stale && !one_ends)
+	if (stale && stale->number)
+		child_start(supervisor, stale, now);
+	else if (stale)
 		child_end(stale, now);
+}
+
+static void
+supervisor_spread(struct supervisor *supervisor)
+{
+	bool serving[WORKERS_MAX];
+
+	for (size_t i = 0; i < WORKERS_MAX; i++)
+		serving[i] = child_find(&supervisor->children[i],
+				 PROCESS_SERVING) != NULL;
+	shards_spread(supervisor->shared.shards, serving);
+}
+
+/* Looks at all children; starts, replaces and ends what is due. */
+static void
+supervisor_step(struct supervisor *supervisor)
+{
+	int64_t now = clock_monotonic_ms();
+
+	for (size_t i = 0; i < CHILDREN_MAX; i++)
+		supervisor_settle(supervisor, &supervisor->children[i], now);
+	supervisor_replace(supervisor, now);
+	supervisor_spread(supervisor);
+	for (size_t i = 0; i < CHILDREN_MAX; i++) {
+		struct child *child = &supervisor->children[i];
+
+		child_signal(child, now);
+		if (child_wants_start(child) && child->due_ms <= now)
+			child_start(supervisor, child, now);
+	}
 }
 
 /* How long nothing will be due. */
 static int64_t
-supervisor_rest(const struct supervisor *supervisor)
+supervisor_rest(struct supervisor *supervisor)
 {
 	int64_t now = clock_monotonic_ms();
 	int64_t rest = WAIT_MS_MAX;
 
 	for (size_t i = 0; i < CHILDREN_MAX; i++) {
-		const struct child *child = &supervisor->children[i];
+		int64_t own = child_rest(&supervisor->children[i], now);
 
-		if (child->pid ? !child->ending : !child->wanted)
-			continue;
-		if (child->due_ms - now < rest)
-			rest = child->due_ms - now;
+		rest = own < rest ? own : rest;
 	}
-	return rest > 0 ? rest : 0;
+	return rest;
 }
 
 static void
@@ -291,10 +329,7 @@ supervisor_reload(struct supervisor *supervisor)
 	for (size_t i = 0; i < CHILDREN_MAX; i++) {
 		struct child *child = &supervisor->children[i];
 
-		child->stale = child->pid != 0;
-		child->delay_ms = 0;
-		if (child->pid == 0)
-			child->due_ms = 0;
+		child_renew(child);
 		if (child->number)
 			child->wanted = child->number <= fresh->server.workers;
 	}
@@ -305,7 +340,7 @@ static bool
 supervisor_has_children(const struct supervisor *supervisor)
 {
 	for (size_t i = 0; i < CHILDREN_MAX; i++) {
-		if (supervisor->children[i].pid)
+		if (child_lives(&supervisor->children[i]))
 			return true;
 	}
 	return false;
@@ -345,29 +380,20 @@ int
 supervisor_run(const struct conf *conf, const char *conf_file)
 {
 	struct supervisor supervisor = {.conf = conf, .conf_file = conf_file};
-	struct buf path = {0};
-	int result = 0;
+	/* Later settings do not move the sockets. */
+	const char *folder = conf->server.socket_dir;
 
 	log_open("supervisor");
-	buf_printf(&path, "%s/web.sock", conf->server.socket_dir);
-	if (!pages_check(conf->server.share)) {
-		result = 1;
-		goto out;
-	}
-	supervisor.fd = fcgi_listen(buf_text(&path), BACKLOG);
-	if (supervisor.fd < 0) {
-		result = 1;
-		goto out;
-	}
+	descriptors_raise();
+	if (!pages_check(conf->server.share) ||
+	    !shared_open(&supervisor.shared, conf))
+		return 1;
 	supervisor_signals(&supervisor);
 	children_init(&supervisor);
-	log_info("serving %s", buf_text(&path));
+	log_info("serving %d sockets in %s", SHARDS, folder);
 	supervisor_loop(&supervisor);
-	(void)unlink(buf_text(&path));
-	(void)close(supervisor.fd);
+	shared_close(&supervisor.shared, folder, SHARDS);
 	if (supervisor.conf != conf)
 		conf_release(&supervisor.fresh[1 - supervisor.turn]);
-out:
-	buf_release(&path);
-	return result;
+	return 0;
 }

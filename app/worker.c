@@ -1,22 +1,62 @@
 /*
- * The loop of a web process: accept, route, reply.
+ * A web process. One thread, the loop, has all connections: it begins each
+ * request, runs what waits for nothing, gives what may wait to the pool and
+ * holds to the lane, and sends the answers of the lane. A connection is in the
+ * front, in one task of the loop's, or in one of the pool's.
  */
 #include "worker.h"
 
+#include "base/clock.h"
 #include "base/log.h"
-#include "io/db.h"
-#include "io/fcgi.h"
-#include "web/page.h"
+#include "io/fcgi_front.h"
+#include "io/gate.h"
+#include "io/handover.h"
+#include "pool.h"
+#include "task.h"
 #include "web/route.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+/*
+ * Requests under way at once. Each has some 20 KiB; what comes beyond waits
+ * in its connection. The lane is fed well with two batches.
+ */
+#define TASKS_MAX 512
+/* Begun in one turn, so that answers are not kept waiting. */
+#define TURN_MAX 128
+/* How often the table of shards and the handovers are looked at. */
+#define TICK_MS 100
+/* How long the others may take to have room for a connection. */
+#define HAND_ON_MS 1000
+
+struct worker {
+	const struct conf *conf;
+	const struct worker_shared *shared;
+	int number;
+	char name[32];
+	struct web web; /* without a database */
+	struct front *front;
+	struct lane *lane;
+	struct pool *pool;
+	int wake_fd;
+	struct task_list spare;
+	size_t tasks; /* under way */
+	bool serves[SHARDS];
+	bool ending;
+	int64_t tick_ms;
+};
 
 static void
 worker_on_term(int signo)
 {
 	(void)signo;
-	fcgi_stop();
+	front_stop();
 }
 
 /* libfcgi takes an interrupted read for a lost peer: hence SA_RESTART. */
@@ -32,68 +72,237 @@ worker_signals(void)
 }
 
 static void
-worker_serve(const struct web *web, struct fcgi *fcgi, struct request *request,
-    struct reply *reply)
+worker_spare(struct worker *worker, struct task *task)
 {
-	struct exchange x = {.web = web,
-	    .fcgi = fcgi,
-	    .request = request,
-	    .reply = reply};
-	char id[64];
+	task_list_add(&worker->spare, task);
+	worker->tasks--;
+}
 
-	snprintf(id, sizeof(id), "%.*s", (int)request->id.len,
-	    request->id.text);
-	log_request(id);
-	buf_reset(&reply->headers);
-	buf_reset(&reply->body);
-	route(&x);
-	fcgi_reply(fcgi, reply);
-	log_request(NULL);
+/* The task is answered: its connection goes back. */
+static void
+worker_end_task(struct worker *worker, struct task *task)
+{
+	if (task->keeps)
+		front_keep(worker->front, task->fd);
+	else
+		front_drop(worker->front, task->fd);
+	worker_spare(worker, task);
 }
 
 static void
-worker_loop(const struct web *web, int fd)
+worker_answer(struct worker *worker, struct task *task)
 {
-	struct fcgi *fcgi = fcgi_open(fd);
-	struct reply reply = {0};
-	struct request request;
-
-	while (fcgi_accept(fcgi, &request))
-		worker_serve(web, fcgi, &request, &reply);
-	fcgi_close(fcgi);
-	buf_release(&reply.headers);
-	buf_release(&reply.body);
+	task_finish(task);
+	worker_end_task(worker, task);
 }
 
-int
-worker_run(const struct conf *conf, int fd, int number)
+/* Begins the request on fd. A hold is added to calls, for the lane. */
+static void
+worker_begin(struct worker *worker, int fd, struct lane_call **calls)
 {
-	struct pages pages;
-	struct web web = {.conf = conf, .pages = &pages};
-	enum db_status status;
-	const char *why;
-	char name[32];
+	struct task *task = task_list_take(&worker->spare);
 
-	snprintf(name, sizeof(name), "lastpair worker %d", number);
-	worker_signals();
-	why = pages_load(&pages, conf->server.share);
-	if (why) {
-		log_error("%s", why);
-		pages_release(&pages);
-		return 1;
+	if (!task)
+		task = task_new();
+	worker->tasks++;
+	if (!task_begin(task, fd)) {
+		/* libfcgi has closed it. */
+		front_forget(worker->front, fd);
+		worker_spare(worker, task);
+	} else if (!route_is_quick(&task->request)) {
+		pool_put(worker->pool, task);
+	} else if (task_run(task, &worker->web)) {
+		worker_answer(worker, task);
+	} else {
+		*calls = &task->x.call;
 	}
-	web.db = db_open(conf, DB_WEB, name);
+}
+
+/* Requests that have arrived. Holds among them go to the lane together. */
+static void
+worker_requests(struct worker *worker, int wait_ms)
+{
+	int ready[TURN_MAX];
+	size_t room = TASKS_MAX - worker->tasks;
+	struct lane_call *first = NULL;
+	struct lane_call **end = &first;
+	size_t count;
+
+	count = front_wait(worker->front, ready,
+	    room < TURN_MAX ? room : TURN_MAX, wait_ms);
+	for (size_t i = 0; i < count; i++) {
+		worker_begin(worker, ready[i], end);
+		if (*end)
+			end = &(*end)->next;
+	}
+	if (first)
+		lane_put(worker->lane, first);
+}
+
+static void
+worker_answers(struct worker *worker)
+{
+	struct lane_call *call = lane_done(worker->lane);
+	struct task_list done = {NULL, NULL};
+	struct task *task;
+
+	while (call) {
+		task = task_of(call);
+		call = call->next;
+		task_resume(task);
+		worker_answer(worker, task);
+	}
+	pool_done(worker->pool, &done);
+	while ((task = task_list_take(&done)))
+		worker_end_task(worker, task);
+}
+
+/* Serves the shards that are this worker's now, and takes over what others
+ * hand on for them. */
+static void
+worker_shards(struct worker *worker)
+{
+	const struct worker_shared *shared = worker->shared;
+	int fd;
+
+	for (int s = 0; s < SHARDS; s++) {
+		bool mine = !worker->ending &&
+		    shards_owner(shared->shards, s) == worker->number;
+
+		if (mine && !worker->serves[s])
+			front_listen(worker->front, shared->listen_fds[s]);
+		else if (!mine && worker->serves[s])
+			front_unlisten(worker->front, shared->listen_fds[s]);
+		worker->serves[s] = mine;
+		while (mine && (fd = handover_take(shared->hand_on[s][0])) >= 0)
+			front_adopt(worker->front, fd);
+	}
+}
+
+/* Hands the connections on that no request is open on. */
+static void
+worker_hand_on(struct worker *worker)
+{
+	int64_t until = clock_monotonic_ms() + HAND_ON_MS;
+	int fd;
+
+	while ((fd = front_release_idle(worker->front)) >= 0) {
+		int shard = shard_of(fd);
+
+		if (shard < 0)
+			(void)close(fd);
+		else if (!handover_give(worker->shared->hand_on[shard][1], fd,
+			     until))
+			log_warn("could not hand a connection on");
+	}
+}
+
+static void
+worker_tick(struct worker *worker)
+{
+	int64_t now = clock_monotonic_ms();
+
+	shards_beat(worker->shared->shards, worker->number);
+	if (front_stopped() && !worker->ending) {
+		worker->ending = true;
+		worker->tick_ms = 0;
+	}
+	if (now - worker->tick_ms >= TICK_MS) {
+		worker->tick_ms = now;
+		worker_shards(worker);
+	}
+	if (worker->ending)
+		worker_hand_on(worker);
+}
+
+static void
+worker_loop(struct worker *worker)
+{
+	shards_ready(worker->shared->shards, worker->number);
+	worker_tick(worker);
+	while (!worker->ending || worker->tasks > 0 ||
+	    front_count(worker->front) > 0) {
+		worker_requests(worker, TICK_MS);
+		worker_answers(worker);
+		worker_tick(worker);
+	}
+}
+
+static void
+worker_open(struct worker *worker)
+{
+	char name[48];
+	struct lane_options lane = {.conf = worker->conf,
+	    .gate = worker->shared->gate,
+	    .process = name};
+
+	worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (worker->wake_fd < 0)
+		log_bug("cannot make an eventfd: %s", strerror(errno));
+	lane.wake_fd = worker->wake_fd;
+	worker->front = front_open();
+	front_wake(worker->front, worker->wake_fd);
+	snprintf(name, sizeof(name), "%s lane", worker->name);
+	worker->lane = lane_open(&lane);
+	worker->pool = pool_open(&worker->web, worker->name, worker->wake_fd);
+}
+
+static void
+worker_close(struct worker *worker)
+{
+	struct task *task;
+
+	lane_stop(worker->lane);
+	lane_close(worker->lane);
+	pool_close(worker->pool);
+	front_close(worker->front);
+	(void)close(worker->wake_fd);
+	while ((task = task_list_take(&worker->spare)))
+		task_free(task);
+}
+
+/* Whether this is a database to work with, or may yet become one. */
+static bool
+worker_check(const struct worker *worker)
+{
+	struct db *db = db_open(worker->conf, DB_WEB, worker->name);
+	enum db_status status = db_check(db);
+
 	/* Each later call tries again, at most every so often: see pg.c. */
-	status = db_check(web.db);
 	if (status == DB_DOWN)
 		log_warn("could not reach the database: until that works, "
 			 "each request is told that the shop is busy");
 	if (status == DB_REFUSED)
-		log_error("cannot work with this database: %s",
-		    db_error(web.db));
-	else
-		worker_loop(&web, fd);
-	db_close(web.db);
+		log_error("cannot work with this database: %s", db_error(db));
+	db_close(db);
+	return status != DB_REFUSED;
+}
+
+int
+worker_run(const struct conf *conf, const struct worker_shared *shared,
+    int number)
+{
+	struct pages pages;
+	struct worker worker = {.conf = conf,
+	    .shared = shared,
+	    .number = number};
+	const char *why;
+	int result = 1;
+
+	snprintf(worker.name, sizeof(worker.name), "lastpair worker %d",
+	    number);
+	worker_signals();
+	worker.web =
+	    (struct web){.conf = conf, .pages = &pages, .gate = shared->gate};
+	why = pages_load(&pages, conf->server.share);
+	if (why) {
+		log_error("%s", why);
+	} else if (worker_check(&worker)) {
+		worker_open(&worker);
+		worker_loop(&worker);
+		worker_close(&worker);
+		result = 0;
+	}
 	pages_release(&pages);
-	return status == DB_REFUSED;
+	return result;
 }

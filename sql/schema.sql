@@ -80,6 +80,8 @@ CREATE TABLE data.item (
     late text[] DEFAULT '{retake,refund}'::text[] NOT NULL,
     version bigint DEFAULT 1 NOT NULL,
     created_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    buckets integer DEFAULT 1 NOT NULL,
+    CONSTRAINT item_buckets_check CHECK (((buckets >= 1) AND (buckets <= 1000))),
     CONSTRAINT item_check CHECK ((closes_at > opens_at)),
     CONSTRAINT item_check1 CHECK (((price * per_buyer) <= 99999999)),
     CONSTRAINT item_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
@@ -303,6 +305,8 @@ CREATE INDEX event_unmatched ON data.event USING btree (hold) WHERE (outcome = '
 CREATE INDEX hold_line_due ON data.hold_line USING btree (item_id, expires_at) WHERE ((state = 'held'::text) IS TRUE);
 
 CREATE INDEX hold_line_paid ON data.hold_line USING btree (buyer, item_id) WHERE (state = 'paid'::text);
+
+CREATE INDEX hold_line_sold ON data.hold_line USING btree (item_id) WHERE ((state = 'paid'::text) IS TRUE);
 
 CREATE INDEX outbox_due ON data.outbox USING btree (next_try) WHERE ((done_at IS NULL) AND (NOT stuck));
 

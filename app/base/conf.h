@@ -19,8 +19,11 @@ struct conf {
 	} database;
 	struct {
 		char *public_url; /* https://shop.example, no final slash */
-		int workers; /* 1..64, default 2 */
-		char *socket_dir; /* web.sock and sandbox.sock live here */
+		int workers; /* 1..16, default 2 */
+		int threads; /* of a worker, but for holds: 1..16, default 2 */
+		int batch_max; /* holds in one transaction, 1..1000, 128 */
+		int hold_wait_ms; /* then busy: 100..10000, default 3000 */
+		char *socket_dir; /* web.0.sock and so on, sandbox.sock */
 		char *share; /* holds sql/ and static/ */
 		int lock_timeout_ms; /* 100..60000, default 2000 */
 		int statement_timeout_ms; /* 100..600000, default 5000 */

@@ -1,12 +1,15 @@
 /*
  * Log lines. Everything lies in fixed memory, so that a line can be written
  * when there is no memory left, and no line is longer than PIPE_BUF, so that
- * the lines of several processes on one pipe never mix. One thread only.
+ * the lines of several processes on one pipe never mix. Several threads: each
+ * has its own request; what is counted lies under a lock, which nobody holds
+ * at a fork, because who forks has one thread.
  */
 #include "base/log.h"
 #include "base/clock.h"
 #include "base/str.h"
 
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,13 +33,15 @@ struct event {
 };
 
 static char process_name[NAME_MAX_BYTES] = "lastpair";
-static char request_id[NAME_MAX_BYTES];
+static _Thread_local char request_id[NAME_MAX_BYTES];
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* The event written last, since when, and how often it came again. */
 static struct event last;
 static int64_t last_ms;
 static unsigned last_repeats;
 static bool last_known;
+static bool flushes_at_exit;
 
 static void
 line_add(struct line *line, const char *text)
@@ -126,6 +131,14 @@ repeats_flush(void)
 	last_known = false;
 }
 
+static void
+exit_flush(void)
+{
+	pthread_mutex_lock(&lock);
+	repeats_flush();
+	pthread_mutex_unlock(&lock);
+}
+
 static bool
 event_repeats(const struct event *event, int64_t now)
 {
@@ -179,7 +192,6 @@ log_request(const char *id)
 void
 log_write(enum log_level level, const char *format, ...)
 {
-	static bool flushes_at_exit;
 	int64_t now = clock_monotonic_ms();
 	struct event event;
 	va_list args;
@@ -187,17 +199,19 @@ log_write(enum log_level level, const char *format, ...)
 	va_start(args, format);
 	event_make(&event, level, format, args);
 	va_end(args);
+	pthread_mutex_lock(&lock);
 	if (!flushes_at_exit)
-		flushes_at_exit = atexit(repeats_flush) == 0;
+		flushes_at_exit = atexit(exit_flush) == 0;
 	if (event_repeats(&event, now)) {
 		last_repeats++;
-		return;
+	} else {
+		repeats_flush();
+		event_write(&event, 0);
+		last = event;
+		last_ms = now;
+		last_known = true;
 	}
-	repeats_flush();
-	event_write(&event, 0);
-	last = event;
-	last_ms = now;
-	last_known = true;
+	pthread_mutex_unlock(&lock);
 }
 
 void
@@ -209,7 +223,9 @@ log_bug(const char *format, ...)
 	va_start(args, format);
 	event_make(&event, LOG_ERROR, format, args);
 	va_end(args);
-	repeats_flush();
+	/* Not to be held up by a thread that cannot get its line out. */
+	if (pthread_mutex_trylock(&lock) == 0)
+		repeats_flush();
 	event_write(&event, 0);
 	abort();
 }

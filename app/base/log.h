@@ -2,7 +2,8 @@
  * One line an event on standard error, in logfmt:
  *   time= level= process= pid= req= msg="…" repeated=
  * What the message tells in name=value words stays inside its quotes, so that
- * no value from outside can pass for a field. One thread a process.
+ * no value from outside can pass for a field. Any thread, but log_open before
+ * there are several.
  * Messages: lower case, no full stop; "could not" may work later, "cannot"
  * never will. LOG_ERROR means that somebody must act. A line that repeats
  * within a second is counted, not repeated.
@@ -16,7 +17,8 @@ enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
 /* Names the process in each line ("worker 2"). Default: "lastpair". */
 void
 log_open(const char *process);
-/* Tags each following line until it is set to NULL. The text is copied. */
+/* Tags each following line of this thread until it is set to NULL. The text is
+ * copied. */
 void
 log_request(const char *id);
 /* level and a printf message */

@@ -1,6 +1,7 @@
 /*
  * Digests, random bytes, constant-time comparison. The only file that knows
- * OpenSSL. A failure of the library itself ends the process.
+ * OpenSSL. A failure of the library itself ends the process. Any thread; a
+ * process forked by fork() shares no random bytes with its parent.
  */
 #ifndef BASE_SIGN_H
 #define BASE_SIGN_H

@@ -21,9 +21,17 @@ conf_new() {
 		[server]
 		; the shop's address as browsers know it, without a final slash
 		public_url =
-		; web processes, 1 to 64
+		; web processes, 1 to 16: one a core
 		workers = 2
-		; where web.sock and sandbox.sock are made
+		; threads of each that answer all but holds, 1 to 16; each has a
+		; connection to the database, and all holds share one more
+		threads = 2
+		; holds taken in one transaction, 1 to 1000
+		batch_max = 128
+		; how long a hold may wait for its turn, in milliseconds, before
+		; its buyer is told that the shop is busy
+		hold_wait_ms = 3000
+		; where web.0.sock and its likes and sandbox.sock are made
 		socket_dir =
 		; holds sql/ and static/
 		share =

@@ -79,16 +79,19 @@ db_status_of(struct db *db, enum pg_status status)
 	switch (status) {
 	case PG_OK:
 		return DB_OK;
+	case PG_RETRY:
+		return DB_CONFLICT;
+	case PG_DOWN:
+		return DB_DOWN;
+	case PG_LOST:
+		return DB_LOST;
 	case PG_REFUSED:
 		return DB_REFUSED;
 	case PG_BUG:
-		log_error("the database refused a call: %s", pg_error(db->pg));
-		return DB_DOWN;
-	case PG_RETRY:
-	case PG_DOWN:
 		break;
 	}
-	return DB_DOWN;
+	log_error("the database refused a call: %s", pg_error(db->pg));
+	return DB_BUG;
 }
 
 enum db_status
@@ -117,7 +120,7 @@ db_call(struct db *db, const char *name, const char *const *values,
 	if (status == PG_RETRY)
 		log_warn("gave a call up after %d conflicts: %s", TRIES,
 		    pg_error(db->pg));
-	else if (status == PG_DOWN)
+	else if (status == PG_DOWN || status == PG_LOST)
 		log_warn("could not call %s: %s", name, pg_error(db->pg));
 	return db_status_of(db, status);
 }

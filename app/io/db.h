@@ -1,8 +1,9 @@
 /*
  * The database as the processes see it: one typed function per function of
  * schema api, of the same name. All SQL text stands in the tables of db_*.c.
- * A handle belongs to one process and thread. A conflict is tried again here,
- * at most 3 times with random pauses, and nowhere else.
+ * A handle belongs to one thread, which may have several. A conflict is tried
+ * again here, at most 3 times with random pauses, and nowhere else. A call
+ * ends in bounded time, whatever the server does: see io/pg.h.
  */
 #ifndef IO_DB_H
 #define IO_DB_H
@@ -21,10 +22,14 @@
 /* "hld_" and 22 characters. */
 #define HOLD_ID_LEN 26
 
+/* To a buyer all but the first and DB_REFUSED are "busy" (503). */
 enum db_status {
 	DB_OK,
-	DB_DOWN, /* away, slow, or in conflict after all tries: 503 */
+	DB_DOWN, /* away or too slow: not carried out */
+	DB_LOST, /* the connection went away: perhaps carried out */
+	DB_CONFLICT, /* with others, after all tries: not carried out */
 	DB_REFUSED, /* a constraint says no; db_error names it */
+	DB_BUG, /* the call is wrong: logged as an error, not carried out */
 };
 
 /* Who calls: its login role and the statements that it may run. */
@@ -38,6 +43,7 @@ enum db_role {
 };
 
 struct db;
+struct pg_rows;
 
 /* Never fails; the first call connects. process names it to the server. */
 struct db *
@@ -87,10 +93,14 @@ struct hold_request {
 	size_t count;
 };
 
-/* n requests in one transaction; answers[i] belongs to requests[i]. */
+/*
+ * n requests in one transaction; answers[i] belongs to requests[i] and is
+ * touched on DB_OK only. A request has the same answer however often it is
+ * asked: its id, key or buyer finds the hold.
+ */
 enum db_status
-db_hold_take(struct db *db, const struct hold_request *requests,
-    struct answer *answers, size_t n);
+db_hold_take(struct db *db, const struct hold_request *const *requests,
+    struct answer *const *answers, size_t n);
 /* document empty when there is no such hold; buyer may be NULL. */
 enum db_status
 db_hold_show(struct db *db, struct str id, const struct uuid *buyer,
@@ -101,6 +111,23 @@ db_hold_drop(struct db *db, struct str id, const struct uuid *buyer,
 enum db_status
 db_availability(struct db *db, const struct str *skus, size_t n,
     struct buf *document);
+
+/* Who has or had units of an item: a result, read in place. */
+struct gate_members {
+	struct pg_rows *rows;
+	size_t count;
+};
+
+/* members is the caller's to release on DB_OK. */
+enum db_status
+db_gate_members(struct db *db, struct str sku, struct gate_members *members);
+struct str
+gate_member_buyer(const struct gate_members *members, size_t i);
+/* The order key; an empty view when there was none. */
+struct str
+gate_member_key(const struct gate_members *members, size_t i);
+void
+gate_members_release(struct gate_members *members);
 
 struct payment_start {
 	struct str hold;
@@ -220,6 +247,17 @@ struct item_edit {
 
 enum db_status
 db_item_set(struct db *db, const struct item_edit *edit, struct answer *answer);
+
+struct item_split {
+	const char *sku;
+	int buckets; /* from now on; 1 merges them */
+	const char *by;
+};
+
+/* document: {item, buckets, spread: what is free in each of them} */
+enum db_status
+db_item_split(struct db *db, const struct item_split *split,
+    struct answer *answer);
 /* document empty when there is none */
 enum db_status
 db_item_show(struct db *db, const char *sku, struct buf *document);

@@ -197,7 +197,14 @@ db_migrate(struct db *db, const char *share, bool sandbox,
 		status = pg_script(db->pg, buf_text(&plan.script));
 	}
 	buf_release(&plan.script);
-	if (status == PG_OK)
+	switch (status) {
+	case PG_OK:
 		return DB_OK;
-	return status == PG_DOWN ? DB_DOWN : DB_REFUSED;
+	case PG_DOWN:
+		return DB_DOWN;
+	case PG_LOST:
+		return DB_LOST;
+	default:
+		return DB_REFUSED;
+	}
 }

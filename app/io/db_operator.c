@@ -13,6 +13,8 @@ static const struct pg_statement statements[] = {
 	"text"},
     {"item_set", "select api.item_set($1, $2, $3, $4, $5, $6, $7)",
 	"text,bigint,text,bigint,bigint,text,text", "text"},
+    {"item_split", "select outcome, document from api.item_split($1, $2, $3)",
+	"text,integer,text", "text,text"},
     {"item_show", "select api.item_show($1)", "text", "text"},
     {"item_list", "select api.item_list()", "", "text"},
     {"hold_list", "select api.hold_list($1, $2, $3)", "text,text,integer",
@@ -76,6 +78,26 @@ db_item_set(struct db *db, const struct item_edit *edit, struct answer *answer)
 
 	return operator_do(db, "item_set", values,
 	    sizeof(values) / sizeof(values[0]), answer);
+}
+
+enum db_status
+db_item_split(struct db *db, const struct item_split *split,
+    struct answer *answer)
+{
+	char n[24];
+	const char *values[] = {split->sku, number(n, split->buckets),
+	    split->by};
+	struct pg_rows *rows;
+	struct str document;
+	enum db_status status = db_call(db, "item_split", values, 3, &rows);
+
+	if (status != DB_OK)
+		return status;
+	db_outcome(answer, rows, 0, 0);
+	document = pg_value(rows, 0, 1);
+	buf_add(&answer->document, document.text, document.len);
+	pg_rows_free(rows);
+	return DB_OK;
 }
 
 enum db_status

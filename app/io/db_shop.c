@@ -1,5 +1,7 @@
 /* The web's calls, the settling of events, and the sweeper's one call. */
 #include "io/db.h"
+
+#include "base/log.h"
 #include "io/db_call.h"
 
 #include <stdio.h>
@@ -20,6 +22,8 @@ static const struct pg_statement web_statements[] = {
 	"from api.payment_start($1, $2, $3, $4)",
 	"text,uuid,text,text", "text,text,text"},
     DB_SETTLE_STATEMENT,
+    {"gate_members", "select buyer, key from api.gate_members($1)", "text",
+	"text,text"},
 };
 
 static const struct pg_statement sweeper_statements[] = {
@@ -80,14 +84,22 @@ take_add_request(struct buf *args, const struct hold_request *r, size_t nr)
 }
 
 static void
-take_read(struct answer *answers, const struct pg_rows *rows)
+take_read(struct answer *const *answers, size_t n, const struct pg_rows *rows)
 {
 	size_t row;
 
-	for (row = 0; row < pg_rows_count(rows); row++) {
-		struct answer *a = &answers[pg_int(rows, row, 0) - 1];
+	if (pg_rows_count(rows) != n)
+		log_bug("hold_take answered %zu requests, not %zu",
+		    pg_rows_count(rows), n);
+	for (row = 0; row < n; row++) {
+		int64_t nr = pg_int(rows, row, 0);
 		struct str document = pg_value(rows, row, 3);
+		struct answer *a;
 
+		if (nr < 1 || (uint64_t)nr > n)
+			log_bug("hold_take answered request %lld of %zu",
+			    (long long)nr, n);
+		a = answers[nr - 1];
 		db_outcome(a, rows, row, 1);
 		uuid_parse(&a->buyer, pg_value(rows, row, 2));
 		buf_reset(&a->document);
@@ -96,8 +108,8 @@ take_read(struct answer *answers, const struct pg_rows *rows)
 }
 
 enum db_status
-db_hold_take(struct db *db, const struct hold_request *requests,
-    struct answer *answers, size_t n)
+db_hold_take(struct db *db, const struct hold_request *const *requests,
+    struct answer *const *answers, size_t n)
 {
 	struct buf args[ARGS];
 	const char *values[ARGS];
@@ -108,12 +120,12 @@ db_hold_take(struct db *db, const struct hold_request *requests,
 	for (i = 0; i < ARGS; i++)
 		buf_init(&args[i]);
 	for (i = 0; i < n; i++)
-		take_add_request(args, &requests[i], i + 1);
+		take_add_request(args, requests[i], i + 1);
 	for (i = 0; i < ARGS; i++)
 		values[i] = pg_array_end(&args[i]);
 	status = db_call(db, "hold_take", values, ARGS, &rows);
 	if (status == DB_OK) {
-		take_read(answers, rows);
+		take_read(answers, n, rows);
 		pg_rows_free(rows);
 	}
 	for (i = 0; i < ARGS; i++)
@@ -177,6 +189,42 @@ db_availability(struct db *db, const struct str *skus, size_t n,
 	status = db_text(db, "availability", values, 1, document);
 	buf_release(&array);
 	return status;
+}
+
+enum db_status
+db_gate_members(struct db *db, struct str sku, struct gate_members *members)
+{
+	struct buf b;
+	const char *values[1];
+	enum db_status status;
+
+	buf_init(&b);
+	values[0] = db_value(&b, sku);
+	*members = (struct gate_members){NULL, 0};
+	status = db_call(db, "gate_members", values, 1, &members->rows);
+	if (status == DB_OK)
+		members->count = pg_rows_count(members->rows);
+	buf_release(&b);
+	return status;
+}
+
+struct str
+gate_member_buyer(const struct gate_members *members, size_t i)
+{
+	return pg_value(members->rows, i, 0);
+}
+
+struct str
+gate_member_key(const struct gate_members *members, size_t i)
+{
+	return pg_value(members->rows, i, 1);
+}
+
+void
+gate_members_release(struct gate_members *members)
+{
+	pg_rows_free(members->rows);
+	members->rows = NULL;
 }
 
 enum db_status

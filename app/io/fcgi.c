@@ -1,147 +1,90 @@
 /*
  * Requests in, answers out, over libfcgi. Invariant: a request is open from
- * fcgi_accept until fcgi_reply, and nothing but that uses the connection.
- * Connections are not kept: who is served next is decided by the backlog.
+ * fcgi_begin until fcgi_reply, and until then nothing but that reads from its
+ * connection or writes to it. libfcgi never sees a connection that is not
+ * there, and never one of which the request is over.
  */
 #include "io/fcgi.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "io/fcgi_guard.h"
+#include "io/fcgi_request.h"
 
 #include <errno.h>
 #include <fcgiapp.h>
 #include <fcntl.h>
-#include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
-#include <sys/time.h>
-#include <unistd.h>
-
-/*
- * How long a peer may take to send a request, its body, or to read the answer.
- * nginx has all of a request before it connects, so this is a broken peer.
- */
-#define PEER_SECONDS 10
-#define ACCEPT_PAUSE_MS 100
 
 struct fcgi {
 	FCGX_Request request;
-	int fd;
 	bool open; /* a request waits for its answer */
-	struct fcgi_guard guard;
+	bool ended; /* all of the request has been read */
+	bool head; /* its answer has no body */
+	struct str length; /* CONTENT_LENGTH */
 	struct buf path;
 	struct buf body;
-	struct buf out;
 };
-
-/* Readable from fcgi_stop on, so that no wait misses it. */
-static int stop_fd = -1;
-static volatile sig_atomic_t stopped;
-
-static void
-on_deadline(int signo)
-{
-	(void)signo; /* its one effect is to interrupt read or write */
-}
-
-/*
- * libfcgi takes an interrupted read or write for the end of its peer. The
- * signal comes again each second, lest one falls between two calls.
- */
-static void
-deadline_set(int seconds)
-{
-	struct itimerval timer = {.it_value = {.tv_sec = seconds}};
-
-	timer.it_interval.tv_sec = seconds ? 1 : 0;
-	(void)setitimer(ITIMER_REAL, &timer, NULL);
-}
 
 /*
  * libfcgi installs handlers of its own, which stop its accept. Ours stay, and
  * so does an ignored SIGPIPE.
  */
-static bool
-library_start(FCGX_Request *request)
+static void
+library_start(void)
 {
 	static const int signals[] = {SIGPIPE, SIGTERM, SIGUSR1};
 	enum { COUNT = sizeof(signals) / sizeof(signals[0]) };
 	struct sigaction ours[COUNT];
-	bool started;
+	int failed;
 
 	for (size_t i = 0; i < COUNT; i++)
 		(void)sigaction(signals[i], NULL, &ours[i]);
-	/* It gets its connections from us and cannot accept one itself. */
-	started = FCGX_Init() == 0 && FCGX_InitRequest(request, -1, 0) == 0;
+	failed = FCGX_Init();
 	for (size_t i = 0; i < COUNT; i++)
 		(void)sigaction(signals[i], &ours[i], NULL);
-	return started;
+	if (failed)
+		log_bug("cannot start libfcgi");
 }
 
 struct fcgi *
-fcgi_open(int fd)
+fcgi_new(void)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct fcgi *fcgi = calloc(1, sizeof(*fcgi));
-	struct sigaction action = {.sa_handler = on_deadline};
-	int flags = fcntl(fd, F_GETFL);
 
 	if (!fcgi)
 		log_bug("out of memory");
-	if (stop_fd < 0)
-		stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	/* Of several processes that wait, one gets the connection. */
-	if (stop_fd < 0 || flags < 0 ||
-	    fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
-	    sigaction(SIGALRM, &action, NULL) < 0)
-		log_bug("cannot prepare to serve: %s", strerror(errno));
-	if (!library_start(&fcgi->request))
-		log_bug("cannot start libfcgi");
-	fcgi->fd = fd;
+	(void)pthread_once(&once, library_start);
+	/* It gets its connections from us and cannot accept one itself. */
+	(void)FCGX_InitRequest(&fcgi->request, -1, 0);
 	return fcgi;
 }
 
+/* Forgets the request, and all memory that it took. */
 static void
-fcgi_finish(struct fcgi *fcgi)
+fcgi_clear(struct fcgi *fcgi)
 {
-	if (!fcgi->open)
-		return;
-	deadline_set(PEER_SECONDS);
-	FCGX_Finish_r(&fcgi->request);
-	/* A peer that wants to keep the connection would keep the process. */
-	FCGX_Free(&fcgi->request, 1);
-	deadline_set(0);
+	FCGX_Free(&fcgi->request, 0);
+	fcgi->request.ipcFd = -1;
 	fcgi->open = false;
+	fcgi->ended = false;
+	fcgi->head = false;
+	fcgi->length = (struct str){NULL, 0};
+	buf_release(&fcgi->path);
+	buf_release(&fcgi->body);
 }
 
 void
-fcgi_close(struct fcgi *fcgi)
+fcgi_free(struct fcgi *fcgi)
 {
 	if (!fcgi)
 		return;
-	fcgi_finish(fcgi);
-	FCGX_Free(&fcgi->request, 1);
-	fcgi_guard_release(&fcgi->guard);
-	buf_release(&fcgi->path);
-	buf_release(&fcgi->body);
-	buf_release(&fcgi->out);
+	fcgi_clear(fcgi);
 	free(fcgi);
-}
-
-void
-fcgi_stop(void)
-{
-	const uint64_t one = 1;
-	int saved = errno;
-
-	stopped = 1;
-	/* It can only fail when it is readable already. */
-	if (stop_fd >= 0 && write(stop_fd, &one, sizeof(one)) < 0)
-		stopped = 1;
-	errno = saved;
 }
 
 struct str
@@ -154,104 +97,56 @@ fcgi_param(const struct fcgi *fcgi, const char *name)
 	return value ? str_of(value) : (struct str){NULL, 0};
 }
 
-/* A malformed escape stays as it is: no route looks like that. */
-static struct str
-path_decode(struct buf *b, struct str text)
-{
-	buf_reset(b);
-	for (size_t i = 0; i < text.len; i++) {
-		struct str digits = {text.text + i + 1, 2};
-
-		if (text.text[i] == '%' && text.len - i > 2 &&
-		    str_unhex(b, digits))
-			i += 2;
-		else
-			buf_char(b, text.text[i]);
-	}
-	return (struct str){buf_text(b), b->len};
-}
-
+/* All of a request has been read. It may be open for long, many at a time, so
+ * a buffer that is needed no more is given back. */
 static void
-request_fill(struct fcgi *fcgi, struct request *request)
+input_close(struct fcgi *fcgi)
 {
-	struct str uri = fcgi_param(fcgi, "REQUEST_URI");
-	const char *mark = uri.len ? memchr(uri.text, '?', uri.len) : NULL;
-	struct str raw = uri;
-
-	if (mark)
-		raw.len = (size_t)(mark - uri.text);
-	*request = (struct request){
-	    .method = fcgi_param(fcgi, "REQUEST_METHOD"),
-	    .path = fcgi_param(fcgi, "DOCUMENT_URI"),
-	    .query = fcgi_param(fcgi, "QUERY_STRING"),
-	    .content_type = fcgi_param(fcgi, "CONTENT_TYPE"),
-	    .cookie = fcgi_param(fcgi, "HTTP_COOKIE"),
-	    .id = fcgi_param(fcgi, "REQUEST_ID"),
-	};
-	if (request->path.len == 0)
-		request->path = path_decode(&fcgi->path, raw);
-	if (!request->query.text && mark)
-		request->query = (struct str){mark + 1, uri.len - raw.len - 1};
+	fcgi->ended = true;
+	FCGX_FreeStream(&fcgi->request.in);
 }
 
-/* Waits for a connection: -1 when there is none after all. */
-static int
-fcgi_wait(const struct fcgi *fcgi)
+/* No length, no body: then its end has come, too. Or some bytes of one have;
+ * what to do about that is for fcgi_read_body. */
+static void
+input_look(struct fcgi *fcgi)
 {
-	struct pollfd fds[] = {{fcgi->fd, POLLIN, 0}, {stop_fd, POLLIN, 0}};
-	int fd;
+	FCGX_Stream *in = fcgi->request.in;
+	int c = FCGX_GetChar(in);
 
-	if (poll(fds, 2, -1) <= 0 || !fds[0].revents)
-		return -1;
-	fd = accept(fcgi->fd, NULL, NULL);
-	if (fd >= 0)
-		return fd;
-	/* Another process was faster, or the peer went away. */
-	if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-		log_error("could not accept a connection: %s", strerror(errno));
-		clock_sleep_ms(ACCEPT_PAUSE_MS);
-	}
-	return -1;
+	if (c != EOF)
+		(void)FCGX_UnGetChar(c, in);
+	else if (FCGX_GetError(in) == 0)
+		input_close(fcgi);
 }
 
 /*
- * Has libfcgi read the request on connection fd; true when there is one. With
- * a connection that it believes to have kept, it does not look for another.
+ * With a connection that it believes to have kept, libfcgi does not look for
+ * another. Detached, it closes a bad one without waiting for its peer.
  */
-static bool
-fcgi_begin(struct fcgi *fcgi, int fd)
+bool
+fcgi_begin(struct fcgi *fcgi, int fd, struct request *request)
 {
-	if (!fcgi_guard(&fcgi->guard, fd)) {
-		(void)close(fd);
+	FCGX_Request *r = &fcgi->request;
+
+	if (fcgi->open)
+		log_bug("a request is begun while another is open");
+	r->ipcFd = fd;
+	r->keepConnection = 1;
+	(void)FCGX_Detach(r);
+	if (FCGX_Accept_r(r) != 0) {
+		fcgi_clear(fcgi);
 		return false;
 	}
-	fcgi->request.ipcFd = fd;
-	fcgi->request.keepConnection = 1;
-	fcgi->open = FCGX_Accept_r(&fcgi->request) == 0;
-	if (!fcgi->open)
-		FCGX_Free(&fcgi->request, 1);
-	return fcgi->open;
-}
-
-bool
-fcgi_accept(struct fcgi *fcgi, struct request *request)
-{
-	fcgi_finish(fcgi);
-	while (!stopped) {
-		int fd = fcgi_wait(fcgi);
-		bool begun;
-
-		if (fd < 0)
-			continue;
-		deadline_set(PEER_SECONDS);
-		begun = fcgi_begin(fcgi, fd);
-		deadline_set(0);
-		if (begun) {
-			request_fill(fcgi, request);
-			return true;
-		}
-	}
-	return false;
+	/* Not used, not sent; what is left is to end with the answer. */
+	(void)FCGX_FClose(r->err);
+	FCGX_FreeStream(&r->err);
+	fcgi->open = true;
+	fcgi->length = fcgi_request_fill(request, r->envp, &fcgi->path);
+	fcgi->head = str_is(request->method, "HEAD");
+	if (fcgi->length.len == 0)
+		input_look(fcgi);
+	return true;
 }
 
 /* HTTP lets a length have leading zeros (RFC 9110, section 8.6). */
@@ -269,49 +164,96 @@ length_parse(struct str s, int64_t *out)
 	return str_qty(s, out);
 }
 
+/*
+ * Takes what has been read already, or what one more read brings. False at the
+ * end of the body and when it is cut.
+ */
+static bool
+body_more(struct buf *body, size_t n, FCGX_Stream *in)
+{
+	int c = FCGX_GetChar(in);
+	size_t left;
+	ptrdiff_t here;
+
+	if (c == EOF)
+		return false;
+	body->data[body->len++] = (char)c;
+	left = n - body->len;
+	here = in->stop - in->rdNext;
+	if (left > (size_t)here)
+		left = (size_t)here;
+	body->len += (size_t)FCGX_GetStr(body->data + body->len, (int)left, in);
+	return true;
+}
+
 /* Reads exactly n bytes and then the end; whatever the record boundaries. */
 static enum fcgi_body
 body_read(struct fcgi *fcgi, size_t n)
 {
 	FCGX_Stream *in = fcgi->request.in;
 	struct buf *body = &fcgi->body;
+	int64_t until = 0;
 
+	if (fcgi->ended)
+		return n == 0 ? FCGI_BODY_OK : FCGI_BODY_BAD;
 	buf_reserve(body, n);
 	while (body->len < n) {
-		int got = FCGX_GetStr(body->data + body->len,
-		    (int)(n - body->len), in);
-
-		if (got <= 0)
+		if (until && clock_monotonic_ms() > until)
 			return FCGI_BODY_BAD;
-		body->len += (size_t)got;
+		if (!body_more(body, n, in))
+			return FCGI_BODY_BAD;
+		/* Each read has a time limit: this is for all of them. */
+		if (!until && body->len < n)
+			until = clock_monotonic_ms() + FCGI_PEER_MS;
 	}
-	if (body->data)
-		body->data[body->len] = '\0';
+	body->data[body->len] = '\0';
 	if (FCGX_GetChar(in) != EOF || FCGX_GetError(in) != 0)
 		return FCGI_BODY_BAD;
+	input_close(fcgi);
 	return FCGI_BODY_OK;
 }
 
 enum fcgi_body
 fcgi_read_body(struct fcgi *fcgi, struct request *request, size_t max)
 {
-	struct str length = fcgi_param(fcgi, "CONTENT_LENGTH");
 	enum fcgi_body result;
 	int64_t n = 0;
 
 	buf_reset(&fcgi->body);
 	request->body = (struct str){NULL, 0};
-	if (length.len && !length_parse(length, &n))
+	if (fcgi->length.len && !length_parse(fcgi->length, &n))
 		return FCGI_BODY_BAD;
 	if (n > (int64_t)max)
 		return FCGI_BODY_TOO_LONG;
-	deadline_set(PEER_SECONDS);
 	result = body_read(fcgi, (size_t)n);
-	deadline_set(0);
 	if (result != FCGI_BODY_OK)
-		return length.len ? result : FCGI_BODY_NO_LENGTH;
+		return fcgi->length.len ? result : FCGI_BODY_NO_LENGTH;
 	request->body = (struct str){buf_text(&fcgi->body), fcgi->body.len};
 	return FCGI_BODY_OK;
+}
+
+/*
+ * Reads what nobody wanted, lest it is taken for the next request. True when
+ * that was all. It has arrived, or the connection is not worth a wait.
+ */
+static bool
+input_end(struct fcgi *fcgi)
+{
+	FCGX_Stream *in = fcgi->request.in;
+	char bytes[4096];
+	size_t read = 0;
+	int got;
+
+	if (fcgi->ended)
+		return true;
+	if (fcntl(fcgi->request.ipcFd, F_SETFL, O_NONBLOCK) < 0)
+		return false;
+	do {
+		got = FCGX_GetStr(bytes, sizeof(bytes), in);
+		read += (size_t)got;
+	} while (got == sizeof(bytes) && read < FCGI_BODY_MAX);
+	(void)fcntl(fcgi->request.ipcFd, F_SETFL, 0);
+	return FCGX_HasSeenEOF(in) && FCGX_GetError(in) == 0;
 }
 
 static const char *
@@ -348,31 +290,59 @@ status_reason(int status)
 	return "Unnamed";
 }
 
-static void
-fcgi_put(struct fcgi *fcgi, struct str bytes)
+/* A piece is what libfcgi's buffer takes; more of them have a time limit. */
+static bool
+reply_put(struct fcgi *fcgi, struct str bytes)
 {
-	/* An error shows again when the stream is closed, and ends there. */
-	if (bytes.len)
-		(void)FCGX_PutStr(bytes.text, (int)bytes.len,
-		    fcgi->request.out);
+	enum { PIECE = 8192 };
+	int64_t until = 0;
+
+	while (bytes.len) {
+		size_t n = bytes.len < PIECE ? bytes.len : PIECE;
+
+		if (until && clock_monotonic_ms() > until)
+			return false;
+		if (FCGX_PutStr(bytes.text, (int)n, fcgi->request.out) < 0)
+			return false;
+		bytes.text += n;
+		bytes.len -= n;
+		if (!until && bytes.len)
+			until = clock_monotonic_ms() + FCGI_PEER_MS;
+	}
+	return true;
 }
 
-void
+static bool
+reply_send(struct fcgi *fcgi, const struct reply *reply)
+{
+	char status[64];
+	char length[64];
+	bool sent;
+
+	snprintf(status, sizeof(status), "Status: %d %s\r\n", reply->status,
+	    status_reason(reply->status));
+	snprintf(length, sizeof(length), "Content-Length: %zu\r\n\r\n",
+	    reply->body.len);
+	sent = reply_put(fcgi, str_of(status)) &&
+	    reply_put(fcgi, str_view(&reply->headers)) &&
+	    reply_put(fcgi, str_of(length)) &&
+	    (fcgi->head || reply_put(fcgi, str_view(&reply->body)));
+	/* What libfcgi has still in its buffer shall not wait once more. */
+	if (!sent)
+		(void)shutdown(fcgi->request.ipcFd, SHUT_RDWR);
+	return FCGX_FClose(fcgi->request.out) == 0 && sent;
+}
+
+bool
 fcgi_reply(struct fcgi *fcgi, const struct reply *reply)
 {
-	struct buf *out = &fcgi->out;
+	bool keep;
 
 	if (!fcgi->open)
-		return;
-	buf_reset(out);
-	buf_printf(out, "Status: %d %s\r\n", reply->status,
-	    status_reason(reply->status));
-	buf_add(out, buf_text(&reply->headers), reply->headers.len);
-	buf_printf(out, "Content-Length: %zu\r\n\r\n", reply->body.len);
-	deadline_set(PEER_SECONDS);
-	fcgi_put(fcgi, (struct str){buf_text(out), out->len});
-	if (!str_is(fcgi_param(fcgi, "REQUEST_METHOD"), "HEAD"))
-		fcgi_put(fcgi,
-		    (struct str){buf_text(&reply->body), reply->body.len});
-	fcgi_finish(fcgi);
+		return false;
+	/* Before the answer: with that, the next request may come. */
+	keep = input_end(fcgi) && fcgi->request.keepConnection;
+	keep = reply_send(fcgi, reply) && keep;
+	fcgi_clear(fcgi);
+	return keep;
 }

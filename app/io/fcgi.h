@@ -1,6 +1,8 @@
 /*
- * Requests in, answers out, over FastCGI 1.0. The only file that knows
- * libfcgi. One struct fcgi serves one request at a time, in one thread.
+ * One request after the other on connections that others wait for: reads it,
+ * sends its answer, over FastCGI 1.0. The only part that knows libfcgi.
+ * A struct fcgi has one request at a time. Several are used at once; each may
+ * move from thread to thread if it is handed over properly.
  */
 #ifndef IO_FCGI_H
 #define IO_FCGI_H
@@ -10,8 +12,13 @@
 
 #include <stdbool.h>
 
-/* Room for a FastCGI record's parameters as nginx sends them. */
-#define FCGI_BODY_MAX (256 * 1024)
+/* The longest body that a handler takes: see nginx's client_max_body_size. */
+#define FCGI_BODY_MAX 262144
+/* What of a body has arrived before its request is begun. */
+#define FCGI_BODY_AHEAD 32768
+/* How long a peer may take to send a request, its body, or to read an answer.
+ * nginx has all of a request before it sends it, so this is a broken peer. */
+#define FCGI_PEER_MS 10000
 
 struct fcgi;
 
@@ -46,37 +53,37 @@ enum fcgi_body {
 int
 fcgi_listen(const char *path, int backlog);
 
-/*
- * Serves the listening descriptor fd, which stays the caller's and becomes
- * non-blocking. Takes SIGALRM: a peer that stalls for 10 s is cut off.
- */
 struct fcgi *
-fcgi_open(int fd);
+fcgi_new(void);
+/* With a request open, that one gets no answer; its connection stays open. */
 void
-fcgi_close(struct fcgi *fcgi);
+fcgi_free(struct fcgi *fcgi);
 /*
- * Waits for the next request. False when fcgi_stop was called: requests that
- * were accepted are answered first, the rest stay in the backlog.
+ * Reads the head of the request that waits on fd, as front_wait has found it;
+ * does not block. False: it cannot be read after all, and libfcgi has closed
+ * fd: front_forget it.
  */
 bool
-fcgi_accept(struct fcgi *fcgi, struct request *request);
+fcgi_begin(struct fcgi *fcgi, int fd, struct request *request);
 /*
  * A header of the request by its CGI name ("HTTP_ORIGIN"); its text is NULL
  * when there is none. Valid until fcgi_reply.
  */
 struct str
 fcgi_param(const struct fcgi *fcgi, const char *name);
-/* Reads the whole body, at most max bytes; never a part of it. */
+/*
+ * Reads the whole body, at most max bytes; never a part of it. One of up to
+ * FCGI_BODY_AHEAD bytes has arrived; for a longer one this may block.
+ */
 enum fcgi_body
 fcgi_read_body(struct fcgi *fcgi, struct request *request, size_t max);
 /*
  * Sends the answer, in one write where it fits, and ends the request; a HEAD
- * gets no body. A client gone is harmless. SIGPIPE must be ignored.
+ * gets no body. True when fd is good for another request and the peer wants
+ * that: front_keep it. False: front_drop it; the peer may have gone, which is
+ * harmless. SIGPIPE must be ignored. Blocks when the peer does not read.
  */
-void
+bool
 fcgi_reply(struct fcgi *fcgi, const struct reply *reply);
-/* Async-signal-safe: makes fcgi_accept return false. */
-void
-fcgi_stop(void);
 
 #endif

@@ -1,127 +1,188 @@
 /*
- * The head of a FastCGI request (specification 1.0, sections 3.3 and 3.4),
+ * The records of a FastCGI request (specification 1.0, sections 3.3 and 3.4),
  * read with MSG_PEEK. Nothing is taken off the connection.
  */
 #include "io/fcgi_guard.h"
+#include "base/str.h"
+#include "io/fcgi.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
-enum { BEGIN_REQUEST = 1, PARAMS = 4, HEADER_BYTES = 8, BEGIN_BYTES = 8 };
+enum {
+	BEGIN_REQUEST = 1,
+	PARAMS = 4,
+	STDIN = 5,
+	RESPONDER = 1,
+	HEADER_BYTES = 8,
+	BEGIN_BYTES = 8,
+	SEEN_MAX = FCGI_HEAD_MAX + FCGI_BODY_AHEAD,
+};
 
-struct record {
-	int type;
-	unsigned id;
-	size_t len;
+/* Steps from record to record. */
+struct walk {
+	struct str left;
+	unsigned id; /* of all records; 0: the first one says */
+	struct str content;
 	size_t padding;
 };
 
-/* Waits until n bytes can be seen. Mostly all has come with the first look. */
-static bool
-head_wait(struct buf *head, int fd, size_t n)
+static unsigned
+number_at(const char *p)
 {
-	if (n > FCGI_HEAD_MAX)
-		return false;
-	while (head->len < n) {
-		ssize_t got = recv(fd, head->data + head->len,
-		    FCGI_HEAD_MAX - head->len, MSG_PEEK);
-
-		if (got <= 0)
-			return false;
-		head->len += (size_t)got;
-		head->data[head->len] = '\0';
-	}
-	return true;
+	return (unsigned)(unsigned char)p[0] << 8 | (unsigned char)p[1];
 }
 
-/* The record at a place of the head, once all of it is there. */
-static bool
-record_at(struct buf *head, int fd, size_t at, struct record *record)
+/* Takes a record of this type off what is left, once all of it is there. */
+static enum fcgi_found
+walk_next(struct walk *walk, int type)
 {
-	const unsigned char *p = (const unsigned char *)head->data + at;
+	const char *p = walk->left.text;
+	unsigned id;
+	size_t n;
 
-	if (!head_wait(head, fd, at + HEADER_BYTES) || p[0] != 1)
-		return false;
-	record->type = p[1];
-	record->id = (unsigned)p[2] << 8 | p[3];
-	record->len = (size_t)p[4] << 8 | p[5];
-	record->padding = p[6];
-	return head_wait(head, fd,
-	    at + HEADER_BYTES + record->len + record->padding);
+	if (walk->left.len < HEADER_BYTES)
+		return FCGI_PART;
+	id = number_at(p + 2);
+	if (p[0] != 1 || p[1] != type || id == 0 ||
+	    (walk->id && id != walk->id))
+		return FCGI_BAD;
+	walk->id = id;
+	walk->content = (struct str){p + HEADER_BYTES, number_at(p + 4)};
+	walk->padding = (unsigned char)p[6];
+	n = HEADER_BYTES + walk->content.len + walk->padding;
+	if (walk->left.len < n)
+		return FCGI_PART;
+	walk->left.text += n;
+	walk->left.len -= n;
+	/* libfcgi takes such padding for the next record. */
+	if ((type == BEGIN_REQUEST || walk->content.len == 0) && walk->padding)
+		return FCGI_BAD;
+	return FCGI_WHOLE;
 }
 
 /* Takes a length of one or four bytes off the parameters. */
 static bool
-length_next(const struct buf *params, size_t *at, size_t *len)
+length_next(struct str *params, size_t *len)
 {
-	const unsigned char *p = (const unsigned char *)params->data + *at;
-	size_t left = params->len - *at;
+	const unsigned char *p = (const unsigned char *)params->text;
+	size_t n = params->len && p[0] >= 0x80 ? 4 : 1;
 
-	if (left == 0)
+	if (params->len < n)
 		return false;
 	*len = p[0];
-	*at += 1;
-	if (p[0] < 0x80)
-		return true;
-	if (left < 4)
-		return false;
-	*len = (size_t)(p[0] & 0x7f) << 24 | (size_t)p[1] << 16 |
-	    (size_t)p[2] << 8 | p[3];
-	*at += 3;
+	if (n == 4)
+		*len = (size_t)(p[0] & 0x7f) << 24 | (size_t)p[1] << 16 |
+		    (size_t)p[2] << 8 | p[3];
+	params->text += n;
+	params->len -= n;
 	return true;
 }
 
 static bool
-params_add_up(const struct buf *params)
+params_add_up(struct str params)
 {
-	size_t at = 0;
-
-	while (at < params->len) {
+	while (params.len) {
 		size_t name;
 		size_t value;
 
-		if (!length_next(params, &at, &name) ||
-		    !length_next(params, &at, &value) ||
-		    name > params->len - at || value > params->len - at - name)
+		if (!length_next(&params, &name) ||
+		    !length_next(&params, &value) || name > params.len ||
+		    value > params.len - name)
 			return false;
-		at += name + value;
+		params.text += name + value;
+		params.len -= name + value;
 	}
 	return true;
 }
 
-bool
-fcgi_guard(struct fcgi_guard *guard, int fd)
+/* All parameters. Mostly they are one record, and looked at where it is. */
+static enum fcgi_found
+params_look(struct fcgi_guard *guard, struct walk *walk)
 {
-	struct buf *head = &guard->head;
-	const int start = 0;
-	struct record record;
-	unsigned id;
-	size_t at = 0;
+	struct str params = {NULL, 0};
 
-	buf_reset(head);
 	buf_reset(&guard->params);
-	buf_reserve(head, FCGI_HEAD_MAX);
-	/* Each look begins where the last one ended, and waits for more. */
-	if (setsockopt(fd, SOL_SOCKET, SO_PEEK_OFF, &start, sizeof(start)) < 0)
-		return false;
-	if (!record_at(head, fd, 0, &record) || record.type != BEGIN_REQUEST ||
-	    record.id == 0 || record.len != BEGIN_BYTES)
-		return false;
-	id = record.id;
+	for (;;) {
+		enum fcgi_found found = walk_next(walk, PARAMS);
+
+		if (found != FCGI_WHOLE)
+			return found;
+		if (walk->content.len == 0)
+			break;
+		if (params.len == 0) {
+			params = walk->content;
+			continue;
+		}
+		if (guard->params.len == 0)
+			buf_add(&guard->params, params.text, params.len);
+		buf_add(&guard->params, walk->content.text, walk->content.len);
+		params = str_view(&guard->params);
+	}
+	return params_add_up(params) ? FCGI_WHOLE : FCGI_BAD;
+}
+
+static enum fcgi_found
+head_look(struct fcgi_guard *guard, struct walk *walk)
+{
+	enum fcgi_found found = walk_next(walk, BEGIN_REQUEST);
+
+	if (found != FCGI_WHOLE)
+		return found;
+	if (walk->content.len != BEGIN_BYTES ||
+	    number_at(walk->content.text) != RESPONDER)
+		return FCGI_BAD;
+	found = params_look(guard, walk);
+	/* What has come of it is too long already, or was in the end. */
+	if (guard->seen.len - walk->left.len > FCGI_HEAD_MAX ||
+	    (found == FCGI_PART && guard->seen.len > FCGI_HEAD_MAX))
+		return FCGI_BAD;
+	return found;
+}
+
+static enum fcgi_found
+body_look(struct walk *walk)
+{
+	size_t ahead = walk->left.len;
+	enum fcgi_found found;
+
 	do {
-		at += HEADER_BYTES + record.len + record.padding;
-		if (!record_at(head, fd, at, &record) ||
-		    record.type != PARAMS || record.id != id)
-			return false;
-		buf_add(&guard->params, head->data + at + HEADER_BYTES,
-		    record.len);
-	} while (record.len);
-	return params_add_up(&guard->params);
+		found = walk_next(walk, STDIN);
+	} while (found == FCGI_WHOLE && walk->content.len);
+	if (found == FCGI_PART && ahead >= FCGI_BODY_AHEAD)
+		return FCGI_LONG;
+	/* libfcgi may read what follows, and throw it away. */
+	if (found == FCGI_WHOLE && walk->left.len)
+		return FCGI_BAD;
+	return found;
+}
+
+enum fcgi_found
+fcgi_guard_look(struct fcgi_guard *guard, int fd)
+{
+	struct walk walk = {.id = 0};
+	enum fcgi_found found;
+	ssize_t got;
+
+	buf_reset(&guard->seen);
+	buf_reserve(&guard->seen, SEEN_MAX);
+	got = recv(fd, guard->seen.data, SEEN_MAX, MSG_PEEK | MSG_DONTWAIT);
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return FCGI_NOTHING;
+	if (got <= 0)
+		return FCGI_BAD;
+	guard->seen.len = (size_t)got;
+	guard->seen.data[got] = '\0';
+	walk.left = str_view(&guard->seen);
+	found = head_look(guard, &walk);
+	return found == FCGI_WHOLE ? body_look(&walk) : found;
 }
 
 void
 fcgi_guard_release(struct fcgi_guard *guard)
 {
-	buf_release(&guard->head);
+	buf_release(&guard->seen);
 	buf_release(&guard->params);
 }

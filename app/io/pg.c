@@ -1,14 +1,14 @@
 /*
  * One connection to PostgreSQL, made when it is needed and made again when it
- * is lost. Invariant: conn is NULL or has every statement prepared, compared,
- * and the channel listened to. One thread at a time.
+ * is lost. Invariants: conn is NULL or has every statement prepared, compared,
+ * and the channel listened to; nothing is waited for past until_ms. One thread
+ * at a time.
  */
-#include "io/pg.h"
+#include "io/pg_own.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 
-#include <libpq-fe.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,20 +17,14 @@
 /* After a failed connection the next try waits so long: a request that comes
  * meanwhile is answered "busy" at once instead of queueing for a time-out. */
 #define CONNECT_PAUSE_MS 200
-/* libpq's least is 2 s; a server across a network answers well within. */
+/* libpq's least is 2 s; a server across a network answers well within. Counts
+ * until the server has let us in, and for each of several hosts. */
 #define CONNECT_TIMEOUT_S "3"
-
-struct pg {
-	struct pg_options options;
-	PGconn *conn;
-	const char *channel;
-	int64_t failed_at; /* clock_monotonic_ms of the last failure, or 0 */
-	char error[512];
-};
-
-struct pg_rows {
-	PGresult *result;
-};
+/* The server itself ends a call that takes too long. Who has not even said so
+ * by then is gone. */
+#define CALL_GRACE_MS 1000
+/* poll's longest wait at once. */
+#define POLL_MS 60000
 
 struct pg *
 pg_open(const struct pg_options *options)
@@ -65,8 +59,7 @@ pg_error(const struct pg *pg)
 	return pg->error;
 }
 
-/* Keeps the first line: the rest is context for people at a terminal. */
-static void
+void
 pg_fail(struct pg *pg, const char *what, const char *message)
 {
 	size_t len = strcspn(message, "\n");
@@ -75,217 +68,106 @@ pg_fail(struct pg *pg, const char *what, const char *message)
 	    what[0] == '\0' ? "" : ": ", (int)len, message);
 }
 
+int64_t
+pg_call_end(const struct pg *pg)
+{
+	const struct pg_options *o = &pg->options;
+
+	if (o->statement_timeout_ms == 0)
+		return INT64_MAX;
+	return clock_monotonic_ms() + o->statement_timeout_ms +
+	    o->lock_timeout_ms + CALL_GRACE_MS;
+}
+
 /*
- * The one place that says what an SQLSTATE asks for (PostgreSQL manual,
- * appendix A). Unique violations are retried: the second run finds the row.
+ * Sends what is unsent and reads until the next result can be had without
+ * waiting. False when time is over or the connection broke.
  */
-static enum pg_status
-pg_status_of(const char *state)
-{
-	static const struct {
-		const char *prefix;
-		enum pg_status status;
-	} map[] = {
-	    {"40", PG_RETRY}, /* serialization, deadlock */
-	    {"23505", PG_RETRY}, /* unique violation */
-	    {"0A000", PG_RETRY}, /* a cached plan's result type changed */
-	    {"08", PG_DOWN}, /* connection */
-	    {"53", PG_DOWN}, /* out of memory, disk, connections */
-	    {"57", PG_DOWN}, /* cancelled, shutting down */
-	    {"58", PG_DOWN}, /* system, input and output */
-	    {"55P03", PG_DOWN}, /* lock not to be had in time */
-	    {"25006", PG_DOWN}, /* read-only: no longer the primary */
-	    {"25P03", PG_DOWN}, /* idle in transaction for too long */
-	    {"26", PG_DOWN}, /* the statement is gone: prepare anew */
-	    {"22", PG_REFUSED}, /* data */
-	    {"23", PG_REFUSED}, /* constraint */
-	};
-	size_t i;
-
-	if (state == NULL)
-		return PG_DOWN;
-	for (i = 0; i < sizeof(map) / sizeof(map[0]); i++)
-		if (strncmp(state, map[i].prefix, strlen(map[i].prefix)) == 0)
-			return map[i].status;
-	return PG_BUG;
-}
-
-/* Whether the session is of no more use after this SQLSTATE. */
 static bool
-pg_must_reconnect(const char *state)
+pg_await(struct pg *pg)
 {
-	return strcmp(state, "25006") == 0 || strncmp(state, "26", 2) == 0 ||
-	    strncmp(state, "0A", 2) == 0;
+	struct pollfd ready = {.fd = PQsocket(pg->conn)};
+	int unsent;
+
+	while ((unsent = PQflush(pg->conn)) > 0 || PQisBusy(pg->conn)) {
+		int64_t left = pg->until_ms - clock_monotonic_ms();
+
+		if (unsent < 0 || left <= 0)
+			return false;
+		ready.events = POLLIN;
+		if (unsent > 0)
+			ready.events |= POLLOUT;
+		if (poll(&ready, 1, (int)(left < POLL_MS ? left : POLL_MS)) <=
+		    0)
+			continue;
+		if ((ready.revents & ~POLLOUT) != 0 &&
+		    PQconsumeInput(pg->conn) == 0)
+			return false;
+	}
+	return true;
 }
 
-static enum pg_status
-pg_check(struct pg *pg, const char *what, PGresult *result)
+static bool
+pg_is_good(const PGresult *result)
 {
 	ExecStatusType got = PQresultStatus(result);
-	const char *state;
-	enum pg_status status;
 
-	if (got == PGRES_TUPLES_OK || got == PGRES_COMMAND_OK)
-		return PG_OK;
-	state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	status = pg_status_of(state);
-	pg_fail(pg, what, PQresultErrorMessage(result));
-	if (PQstatus(pg->conn) != CONNECTION_OK ||
-	    (state != NULL && pg_must_reconnect(state))) {
-		log_warn("lost the database: %s", pg->error);
-		pg_drop(pg);
-		if (status != PG_RETRY)
+	return got == PGRES_TUPLES_OK || got == PGRES_COMMAND_OK;
+}
+
+/* What a failure means; drops a connection that is of no more use. */
+static enum pg_status
+pg_judge(struct pg *pg, const char *what, const PGresult *result, bool whole)
+{
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *why = state != NULL ? PQresultErrorMessage(result)
+					: PQerrorMessage(pg->conn);
+	enum pg_status status = PG_LOST;
+	bool drop = true;
+
+	pg_fail(pg, what, why[0] != '\0' ? why : "no answer in time");
+	/* Only what comes before the end of an answer is the last word. */
+	if (whole && state != NULL && PQstatus(pg->conn) == CONNECTION_OK) {
+		drop = pg_must_reconnect(state);
+		status = pg_status_of(state);
+		if (drop && status != PG_RETRY)
 			status = PG_DOWN;
 	}
-	return status;
-}
-
-/* Types by name, comma-separated, as the server calls these oids. */
-static enum pg_status
-pg_type_names(struct pg *pg, struct buf *oids, struct buf *names)
-{
-	const char *values[1];
-	PGresult *result;
-	enum pg_status status;
-
-	values[0] = pg_array_end(oids);
-	result = PQexecParams(pg->conn,
-	    "select coalesce(string_agg(format_type(t.o, null), ',' "
-	    "order by t.n), '') from unnest($1::oid[]) "
-	    "with ordinality as t (o, n)",
-	    1, NULL, values, NULL, NULL, 0);
-	status = pg_check(pg, "types", result);
-	if (status == PG_OK)
-		buf_str(names, PQgetvalue(result, 0, 0));
-	PQclear(result);
-	return status;
-}
-
-static void
-pg_add_oid(struct buf *oids, Oid oid)
-{
-	char text[16];
-
-	snprintf(text, sizeof(text), "%u", oid);
-	pg_array_add(oids, text, strlen(text));
-}
-
-/* Compares a prepared statement's types with what its caller expects. */
-static enum pg_status
-pg_compare(struct pg *pg, const struct pg_statement *statement)
-{
-	PGresult *described = PQdescribePrepared(pg->conn, statement->name);
-	struct buf params, columns, oids;
-	enum pg_status status = pg_check(pg, statement->name, described);
-	int i;
-
-	buf_init(&params);
-	buf_init(&columns);
-	buf_init(&oids);
-	if (status != PG_OK)
-		goto out;
-	for (i = 0; i < PQnparams(described); i++)
-		pg_add_oid(&oids, PQparamtype(described, i));
-	status = pg_type_names(pg, &oids, &params);
-	if (status != PG_OK)
-		goto out;
-	buf_reset(&oids);
-	for (i = 0; i < PQnfields(described); i++)
-		pg_add_oid(&oids, PQftype(described, i));
-	status = pg_type_names(pg, &oids, &columns);
-	if (status != PG_OK)
-		goto out;
-	if (strcmp(buf_text(&params), statement->params) != 0 ||
-	    strcmp(buf_text(&columns), statement->columns) != 0) {
-		snprintf(pg->error, sizeof(pg->error),
-		    "%s takes (%s) and gives (%s) in this database, not (%s) "
-		    "and (%s): run lastpair migrate",
-		    statement->name, buf_text(&params), buf_text(&columns),
-		    statement->params, statement->columns);
-		status = PG_BUG;
-	}
-out:
-	PQclear(described);
-	buf_release(&params);
-	buf_release(&columns);
-	buf_release(&oids);
-	return status;
-}
-
-static enum pg_status
-pg_prepare(struct pg *pg)
-{
-	enum pg_status status = PG_OK;
-	size_t i;
-
-	for (i = 0; i < pg->options.count && status == PG_OK; i++) {
-		const struct pg_statement *s = &pg->options.statements[i];
-		PGresult *result =
-		    PQprepare(pg->conn, s->name, s->sql, 0, NULL);
-
-		status = pg_check(pg, s->name, result);
-		PQclear(result);
-		if (status == PG_OK)
-			status = pg_compare(pg, s);
+	if (drop) {
+		log_warn("lost the database: %s", pg->error);
+		pg_drop(pg);
 	}
 	return status;
 }
 
-/*
- * A transaction pooler would move the session's statements and settings to
- * other clients; it gives itself away by answering for a server process that
- * is not the one it named.
- */
-static enum pg_status
-pg_refuse_pooler(struct pg *pg)
+enum pg_status
+pg_answer(struct pg *pg, const char *what, int sent, PGresult **result)
 {
-	PGresult *result = PQexec(pg->conn, "select pg_backend_pid()");
-	enum pg_status status = pg_check(pg, "pooler", result);
-	int64_t pid = 0;
+	bool whole = sent != 0;
+	PGresult *next;
 
-	if (status == PG_OK &&
-	    str_int(str_of(PQgetvalue(result, 0, 0)), &pid) &&
-	    pid != PQbackendPID(pg->conn)) {
-		pg_fail(pg, "",
-		    "a connection pooler stands between: database.url must "
-		    "name the PostgreSQL server itself");
-		status = PG_BUG;
+	*result = NULL;
+	while (whole) {
+		whole = pg_await(pg);
+		next = whole ? PQgetResult(pg->conn) : NULL;
+		if (next == NULL)
+			break;
+		if (*result == NULL || pg_is_good(*result)) {
+			PQclear(*result);
+			*result = next;
+		} else {
+			PQclear(next);
+		}
 	}
-	PQclear(result);
-	return status;
+	if (whole && *result != NULL && pg_is_good(*result))
+		return PG_OK;
+	return pg_judge(pg, what, *result, whole);
 }
 
-static enum pg_status
-pg_session(struct pg *pg)
+enum pg_status
+pg_exec(struct pg *pg, const char *what, const char *sql, PGresult **result)
 {
-	struct buf sql;
-	enum pg_status status;
-	PGresult *result;
-
-	buf_init(&sql);
-	buf_printf(&sql,
-	    /* Whatever the server's default: an answer follows the disk. */
-	    "set synchronous_commit = on; "
-	    "set timezone = 'UTC'; set datestyle = 'ISO'; "
-	    "set lock_timeout = %d; set statement_timeout = %d; "
-	    "set idle_in_transaction_session_timeout = %d; ",
-	    pg->options.lock_timeout_ms, pg->options.statement_timeout_ms,
-	    pg->options.statement_timeout_ms);
-	/* A plan that was made when the table was empty, as it is when a sale
-	 * opens, must not read all of it when it is full. */
-	if (pg->options.lookups)
-		buf_str(&sql,
-		    "set plan_cache_mode = force_generic_plan; "
-		    "set enable_seqscan = off; "
-		    "set enable_hashjoin = off; "
-		    "set enable_mergejoin = off; ");
-	if (pg->channel != NULL)
-		buf_printf(&sql, "listen %s; ", pg->channel);
-	result = PQexec(pg->conn, buf_text(&sql));
-	status = pg_check(pg, "session", result);
-	PQclear(result);
-	buf_release(&sql);
-	return status;
+	return pg_answer(pg, what, PQsendQuery(pg->conn, sql), result);
 }
 
 static void
@@ -296,7 +178,7 @@ pg_notice(void *unused, const char *message)
 }
 
 /*
- * Whether the server has closed the connection since the last call, as it
+ * Drops a connection that the server has closed since the last call, as it
  * does when it restarts. Nothing has been sent on it yet, so a new one can
  * take its place unseen.
  */
@@ -305,21 +187,44 @@ pg_drop_closed(struct pg *pg)
 {
 	struct pollfd ready = {.fd = PQsocket(pg->conn), .events = POLLIN};
 
-	if (poll(&ready, 1, 0) > 0 && PQconsumeInput(pg->conn) == 0) {
-		log_info("the database closed the connection");
-		pg_drop(pg);
+	/* Its last words come before its end. */
+	while (poll(&ready, 1, 0) > 0) {
+		if (PQconsumeInput(pg->conn) == 0) {
+			log_info("the database closed the connection");
+			pg_drop(pg);
+			return;
+		}
 	}
 }
 
-enum pg_status
-pg_connect(struct pg *pg)
+/* A new connection with all that it needs. */
+static enum pg_status
+pg_connect_now(struct pg *pg)
 {
 	const char *const names[] = {"dbname", "user", "application_name",
 	    "client_encoding", "connect_timeout", "target_session_attrs", NULL};
 	const char *const values[] = {pg->options.url, pg->options.role,
 	    pg->options.process, "UTF8", CONNECT_TIMEOUT_S, "read-write", NULL};
+	enum pg_status status;
+
+	pg->conn = PQconnectdbParams(names, values, 1);
+	/* What the server says by itself is told by the call that meets it. */
+	PQsetNoticeProcessor(pg->conn, pg_notice, NULL);
+	if (PQstatus(pg->conn) != CONNECTION_OK ||
+	    PQsetnonblocking(pg->conn, 1) != 0) {
+		pg_fail(pg, "", PQerrorMessage(pg->conn));
+		return PG_DOWN;
+	}
+	status = pg_session_open(pg);
+	/* Nothing of a caller's has been sent. */
+	return status == PG_OK || status == PG_BUG ? status : PG_DOWN;
+}
+
+enum pg_status
+pg_connect(struct pg *pg)
+{
 	bool again = pg->failed_at != 0;
-	enum pg_status status = PG_DOWN;
+	enum pg_status status;
 
 	if (pg->conn != NULL)
 		pg_drop_closed(pg);
@@ -327,17 +232,7 @@ pg_connect(struct pg *pg)
 		return PG_OK;
 	if (again && clock_monotonic_ms() - pg->failed_at < CONNECT_PAUSE_MS)
 		return PG_DOWN;
-	pg->conn = PQconnectdbParams(names, values, 1);
-	/* What the server says by itself is told by the call that meets it. */
-	PQsetNoticeProcessor(pg->conn, pg_notice, NULL);
-	if (PQstatus(pg->conn) == CONNECTION_OK)
-		status = pg_refuse_pooler(pg);
-	else
-		pg_fail(pg, "", PQerrorMessage(pg->conn));
-	if (status == PG_OK)
-		status = pg_session(pg);
-	if (status == PG_OK)
-		status = pg_prepare(pg);
+	status = pg_connect_now(pg);
 	if (status != PG_OK) {
 		pg_drop(pg);
 		pg->failed_at = clock_monotonic_ms();
@@ -360,9 +255,11 @@ pg_call(struct pg *pg, const char *name, const char *const *values,
 	*rows = NULL;
 	if (status != PG_OK)
 		return status;
-	result =
-	    PQexecPrepared(pg->conn, name, (int)count, values, NULL, NULL, 0);
-	status = pg_check(pg, name, result);
+	pg->until_ms = pg_call_end(pg);
+	status = pg_answer(pg, name,
+	    PQsendQueryPrepared(pg->conn, name, (int)count, values, NULL, NULL,
+		0),
+	    &result);
 	if (status != PG_OK) {
 		PQclear(result);
 		return status;
@@ -375,20 +272,6 @@ pg_call(struct pg *pg, const char *name, const char *const *values,
 }
 
 enum pg_status
-pg_script(struct pg *pg, const char *sql)
-{
-	PGresult *result;
-	enum pg_status status = pg_connect(pg);
-
-	if (status != PG_OK)
-		return status;
-	result = PQexec(pg->conn, sql);
-	status = pg_check(pg, "", result);
-	PQclear(result);
-	return status;
-}
-
-enum pg_status
 pg_affected(struct pg *pg, const char *sql, bool *any)
 {
 	PGresult *result;
@@ -396,11 +279,19 @@ pg_affected(struct pg *pg, const char *sql, bool *any)
 
 	if (status != PG_OK)
 		return status;
-	result = PQexec(pg->conn, sql);
-	status = pg_check(pg, "", result);
+	pg->until_ms = pg_call_end(pg);
+	status = pg_exec(pg, "", sql, &result);
 	*any = status == PG_OK && strcmp(PQcmdTuples(result), "0") != 0;
 	PQclear(result);
 	return status;
+}
+
+enum pg_status
+pg_script(struct pg *pg, const char *sql)
+{
+	bool any;
+
+	return pg_affected(pg, sql, &any);
 }
 
 void
@@ -456,7 +347,8 @@ void
 pg_listen(struct pg *pg, const char *channel)
 {
 	pg->channel = channel;
-	if (pg->conn != NULL && pg_session(pg) != PG_OK)
+	pg->until_ms = pg_call_end(pg);
+	if (pg->conn != NULL && pg_session_set(pg) != PG_OK)
 		log_warn("could not listen: %s", pg->error);
 }
 

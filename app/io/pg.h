@@ -1,6 +1,9 @@
 /*
  * One connection to PostgreSQL. The only file that knows libpq. A lost
  * connection is made anew at the next call; a PGresult never leaves io/.
+ * Nothing here waits for ever: a server that has stopped answering without
+ * hanging up, as a frozen one does, counts as lost when a call's time is over.
+ * A handle belongs to one thread; a process may have several.
  */
 #ifndef IO_PG_H
 #define IO_PG_H
@@ -15,7 +18,8 @@
 enum pg_status {
 	PG_OK,
 	PG_RETRY, /* a conflict: the same call may go through */
-	PG_DOWN, /* the database is away, too slow, or shutting down */
+	PG_DOWN, /* the database is away or too slow: not carried out */
+	PG_LOST, /* the connection went away: perhaps carried out */
 	PG_REFUSED, /* it will not take these values; pg_error says why */
 	PG_BUG, /* nobody should have asked that */
 };
@@ -36,7 +40,7 @@ struct pg_options {
 	const char *role;
 	const char *process; /* application_name */
 	int lock_timeout_ms;
-	int statement_timeout_ms;
+	int statement_timeout_ms; /* 0: a call may take as long as it wants */
 	bool lookups; /* it asks for few rows by their keys, and nothing else */
 	const struct pg_statement *statements;
 	size_t count;
@@ -94,6 +98,13 @@ pg_array_end(struct buf *array);
 /* Appends bytea's hex form. */
 void
 pg_bytea(struct buf *b, struct str bytes);
+
+/* What to do about an error of this SQLSTATE. */
+enum pg_status
+pg_status_of(const char *state);
+/* Whether the session is of no more use after it. */
+bool
+pg_must_reconnect(const char *state);
 
 /* LISTEN on a channel, also after each reconnection. */
 void

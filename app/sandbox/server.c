@@ -4,6 +4,7 @@
 #include "sandbox/server.h"
 
 #include "base/log.h"
+#include "io/fcgi_front.h"
 #include "sandbox/api.h"
 #include "sandbox/control.h"
 #include "sandbox/index.h"
@@ -21,7 +22,7 @@ static void
 on_term(int signo)
 {
 	(void)signo;
-	fcgi_stop();
+	front_stop();
 }
 
 static bool
@@ -56,56 +57,88 @@ request_answer(struct exchange *x)
 		    "reached from the shop.");
 }
 
-static void
-serve(const struct web *web, struct fcgi *fcgi)
+/* True: the connection is kept. */
+static bool
+request_serve(const struct web *web, struct fcgi *fcgi, struct request *request)
+{
+	struct reply reply = {.status = 500};
+	struct exchange x = {
+	    .web = web,
+	    .fcgi = fcgi,
+	    .request = request,
+	    .reply = &reply,
+	};
+	struct buf id = {0};
+	bool kept;
+
+	buf_add(&id, request->id.text, request->id.len);
+	log_request(buf_text(&id));
+	request_answer(&x);
+	exchange_header(&x, "X-Content-Type-Options", "nosniff");
+	exchange_header(&x, "Referrer-Policy", "same-origin");
+	if (!x.cacheable)
+		exchange_header(&x, "Cache-Control", "no-store");
+	kept = fcgi_reply(fcgi, &reply);
+	log_request(NULL);
+	buf_release(&id);
+	buf_release(&reply.headers);
+	buf_release(&reply.body);
+	return kept;
+}
+
+/* Answers the request that comes within ms; false when none does. */
+static bool
+serve_next(const struct web *web, struct fcgi *fcgi, struct front *front,
+    int ms)
 {
 	struct request request;
+	int fd;
 
-	while (fcgi_accept(fcgi, &request)) {
-		struct reply reply = {.status = 500};
-		struct exchange x = {
-		    .web = web,
-		    .fcgi = fcgi,
-		    .request = &request,
-		    .reply = &reply,
-		};
-		struct buf id = {0};
+	if (!front_wait(front, &fd, 1, ms))
+		return false;
+	if (!fcgi_begin(fcgi, fd, &request))
+		front_forget(front, fd);
+	else if (request_serve(web, fcgi, &request))
+		front_keep(front, fd);
+	else
+		front_drop(front, fd);
+	return true;
+}
 
-		buf_add(&id, request.id.text, request.id.len);
-		log_request(buf_text(&id));
-		request_answer(&x);
-		exchange_header(&x, "X-Content-Type-Options", "nosniff");
-		exchange_header(&x, "Referrer-Policy", "same-origin");
-		if (!x.cacheable)
-			exchange_header(&x, "Cache-Control", "no-store");
-		fcgi_reply(fcgi, &reply);
-		log_request(NULL);
-		buf_release(&id);
-		buf_release(&reply.headers);
-		buf_release(&reply.body);
-	}
+static void
+serve(const struct web *web, int fd)
+{
+	struct front *front = front_open();
+	struct fcgi *fcgi = fcgi_new();
+
+	front_listen(front, fd);
+	while (!front_stopped())
+		(void)serve_next(web, fcgi, front, -1);
+	/* What has come until then; the rest stays in the backlog. */
+	front_unlisten(front, fd);
+	while (serve_next(web, fcgi, front, 0))
+		continue;
+	fcgi_free(fcgi);
+	front_close(front);
 }
 
 int
 sandbox_serve(const struct conf *conf, int fd)
 {
-	struct sigaction action = {.sa_handler = on_term};
+	struct sigaction term = {.sa_handler = on_term};
 	struct pages pages;
 	const char *why = pages_load(&pages, conf->server.share);
 	struct web web = {.conf = conf, .pages = &pages};
-	struct fcgi *fcgi;
 
 	if (why) {
 		log_error("%s", why);
 		pages_release(&pages);
 		return 1;
 	}
-	fcgi = fcgi_open(fd);
-	(void)sigaction(SIGTERM, &action, NULL);
+	(void)sigaction(SIGTERM, &term, NULL);
 	web.db = db_open(conf, DB_SANDBOX, "lastpair sandbox");
-	serve(&web, fcgi);
+	serve(&web, fd);
 	db_close(web.db);
-	fcgi_close(fcgi);
 	pages_release(&pages);
 	return 0;
 }

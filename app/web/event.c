@@ -11,6 +11,7 @@
 #include "web/problem.h"
 #include "web/settlement.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 /* Genuine events reach some 140 KB. */
@@ -20,22 +21,25 @@
 /* Whoever sends junk does not get to fill the log. */
 #define COMPLAINT_MS 1000
 
+/* Of all threads together. */
 struct complaint {
 	const char *text;
-	unsigned long count; /* since the process began */
-	int64_t told_ms;
+	_Atomic unsigned long count; /* since the process began */
+	_Atomic int64_t told_ms;
 };
 
 static void
 complaint_log(struct complaint *complaint)
 {
+	unsigned long count = atomic_fetch_add(&complaint->count, 1) + 1;
 	int64_t now = clock_monotonic_ms();
+	int64_t told = complaint->told_ms;
 
-	complaint->count++;
-	if (complaint->told_ms && now - complaint->told_ms < COMPLAINT_MS)
+	if (told && now - told < COMPLAINT_MS)
 		return;
-	complaint->told_ms = now;
-	log_warn("%s: %lu so far", complaint->text, complaint->count);
+	/* One of those who find it due tells it. */
+	if (atomic_compare_exchange_strong(&complaint->told_ms, &told, now))
+		log_warn("%s: %lu so far", complaint->text, count);
 }
 
 /* Whether the provider sent this. Says no more than no: it may be a probe. */
@@ -103,7 +107,7 @@ event_keep(struct exchange *x, const struct provider *provider,
 	    (int)event->detail.len, event->detail.text);
 	answer_init(&answer);
 	status = event_settle(x, provider, &kept, &answer);
-	if (status == DB_DOWN)
+	if (status != DB_OK && status != DB_REFUSED)
 		problem_database(x, status, (struct str){NULL, 0});
 	else
 		problem_say(x, "malformed", NULL);

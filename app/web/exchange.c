@@ -6,6 +6,22 @@
 
 #include <string.h>
 
+void
+exchange_init(struct exchange *x)
+{
+	memset(x, 0, sizeof(*x));
+	answer_init(&x->call.answer);
+}
+
+void
+exchange_release(struct exchange *x)
+{
+	answer_release(&x->call.answer);
+	form_release(&x->input.form);
+	json_free(x->input.json);
+	memset(x, 0, sizeof(*x));
+}
+
 /* Whether text can stand in a header: RFC 9110, section 5.5. */
 static bool
 is_header_text(const char *text)

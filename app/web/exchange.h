@@ -6,17 +6,23 @@
 #define WEB_EXCHANGE_H
 
 #include "base/conf.h"
+#include "base/form.h"
+#include "base/json.h"
 #include "base/token.h"
 #include "io/db.h"
 #include "io/fcgi.h"
+#include "io/gate.h"
+#include "io/lane.h"
 #include "web/page.h"
 
 #include <stdbool.h>
 
+/* One for each thread: all but db is the worker's. */
 struct web {
 	const struct conf *conf;
 	const struct pages *pages;
-	struct db *db;
+	struct gate *gate;
+	struct db *db; /* NULL in the thread that must not wait */
 };
 
 /* Whom the answer is for. */
@@ -32,6 +38,13 @@ struct buyer {
 	bool is_signed; /* by a valid lp_buyer */
 };
 
+/* What a POST brought: owns the bytes that a call points into. */
+struct input {
+	bool is_form;
+	struct form form;
+	struct json_doc *json;
+};
+
 struct exchange {
 	const struct web *web;
 	struct fcgi *fcgi;
@@ -40,7 +53,20 @@ struct exchange {
 	enum audience audience;
 	struct buyer buyer;
 	bool cacheable; /* the answer carries no "no-store" */
+	/*
+	 * Set by a handler whose answer comes through the lane: it has filled
+	 * call, and goes on when the lane is done with it.
+	 */
+	void (*resume)(struct exchange *x);
+	struct lane_call call;
+	struct input input;
 };
+
+void
+exchange_init(struct exchange *x);
+/* Frees what the handler kept; the rest is the worker's. */
+void
+exchange_release(struct exchange *x);
 
 /* Adds a header; value must come without line ends, or it is left out. */
 void

@@ -1,8 +1,11 @@
 /*
  * Taking, showing and giving up a hold. One call down each; what it decided is
- * in the answer's outcome, and its document goes out as it came.
+ * in the answer's outcome, and its document goes out as it came. Taking is cut
+ * in two: what is asked for goes to the lane, and the answer is made when that
+ * has brought it to the database. It never waits itself.
  */
 #include "web/hold.h"
+#include "base/clock.h"
 #include "web/buyer.h"
 #include "web/document.h"
 #include "web/hold_words.h"
@@ -57,54 +60,123 @@ hold_refuse(struct exchange *x, const struct hold_request *request,
 	buf_release(&detail);
 }
 
-static void
-hold_request_take(struct exchange *x, struct hold_request *request)
+static struct gate_ask
+hold_gate_ask(const struct hold_request *request, size_t line)
 {
-	struct answer answer;
-	enum db_status status;
+	return (struct gate_ask){.sku = request->lines[line].sku,
+	    .qty = request->lines[line].qty,
+	    .buyer = &request->buyer,
+	    .key = request->key};
+}
+
+/* What the gate may say to others for a moment, if the answer is of that kind. */
+static void
+hold_tell_gate(struct exchange *x)
+{
+	const struct lane_call *call = &x->call;
+	struct gate_refusal refusal = {0};
+	struct document members;
+	struct gate_ask ask;
+
+	if (call->request.count != 1)
+		return;
+	snprintf(refusal.outcome, sizeof(refusal.outcome), "%.15s",
+	    call->answer.outcome);
+	if (document_read(&members, str_view(&call->answer.document))) {
+		refusal.free = document_int(&members, "free");
+		refusal.held = document_int(&members, "held");
+		refusal.opens_in_ms = document_int(&members, "opens_in_ms");
+	}
+	ask = hold_gate_ask(&call->request, 0);
+	gate_tell(x->web->gate, &ask, &refusal, call->asked_ms);
+	document_release(&members);
+}
+
+static void
+hold_taken(struct exchange *x)
+{
+	const struct lane_call *call = &x->call;
+
+	if (call->status != DB_OK) {
+		problem_database(x, call->status, call->request.lines[0].sku);
+		return;
+	}
+	buyer_remember(x, &call->answer.buyer);
+	if (strcmp(call->answer.outcome, "created") == 0) {
+		hold_answer(x, 201, &call->answer.document);
+	} else if (strcmp(call->answer.outcome, "existing") == 0) {
+		hold_answer(x, 200, &call->answer.document);
+	} else {
+		hold_tell_gate(x);
+		hold_refuse(x, &call->request, &call->answer);
+	}
+}
+
+/* True when the gate has refused it in the database's stead. */
+static bool
+hold_stopped(struct exchange *x)
+{
+	const struct hold_request *request = &x->call.request;
+	struct answer *answer = &x->call.answer;
+	const struct gate_ask ask = hold_gate_ask(request, 0);
+	struct gate_refusal refusal;
+
+	if (request->count != 1 ||
+	    !gate_refuses(x->web->gate, &ask, clock_monotonic_ms(), &refusal))
+		return false;
+	snprintf(answer->outcome, sizeof(answer->outcome), "%s",
+	    refusal.outcome);
+	if (strcmp(refusal.outcome, "sold-out") == 0)
+		buf_printf(&answer->document,
+		    "{\"free\" : %lld, \"held\" : %lld}",
+		    (long long)refusal.free, (long long)refusal.held);
+	else if (strcmp(refusal.outcome, "not-open") == 0)
+		buf_printf(&answer->document, "{\"opens_in_ms\" : %lld}",
+		    (long long)refusal.opens_in_ms);
+	hold_refuse(x, request, answer);
+	return true;
+}
+
+static void
+hold_ask(struct exchange *x)
+{
+	struct hold_request *request = &x->call.request;
 	struct token_id id;
 
+	/* Before the gate hears of it, which counts on a request's end. */
+	x->call.until_ms =
+	    clock_monotonic_ms() + x->web->conf->server.hold_wait_ms;
+	for (size_t i = 0; i < request->count; i++) {
+		const struct gate_ask ask = hold_gate_ask(request, i);
+
+		gate_pass(x->web->gate, &ask);
+	}
 	token_id(&id);
 	snprintf(request->id, sizeof(request->id), "hld_%s", id.text);
-	request->buyer = x->buyer.id;
-	request->known = x->buyer.known;
-	answer_init(&answer);
-	status = db_hold_take(x->web->db, request, &answer, 1);
-	if (status != DB_OK) {
-		problem_database(x, status, request->lines[0].sku);
-		goto out;
-	}
-	buyer_remember(x, &answer.buyer);
-	if (strcmp(answer.outcome, "created") == 0)
-		hold_answer(x, 201, &answer.document);
-	else if (strcmp(answer.outcome, "existing") == 0)
-		hold_answer(x, 200, &answer.document);
-	else
-		hold_refuse(x, request, &answer);
-out:
-	answer_release(&answer);
+	x->resume = hold_taken;
 }
 
 void
 hold_take(struct exchange *x)
 {
-	struct hold_request request = {0};
-	struct input input;
+	struct hold_request *request = &x->call.request;
 	const char *why;
 
-	if (!input_read(x, &input))
-		goto out;
-	request.key = fcgi_param(x->fcgi, "HTTP_IDEMPOTENCY_KEY");
-	why = input_hold(&input, &request);
-	if (!why && request.key.text && !input_is_key(request.key))
+	if (!input_read(x, &x->input))
+		return;
+	request->key = fcgi_param(x->fcgi, "HTTP_IDEMPOTENCY_KEY");
+	why = input_hold(&x->input, request);
+	if (!why && request->key.text && !input_is_key(request->key))
 		why = "Idempotency-Key must have 16 to 255 visible ASCII "
 		      "characters";
-	if (why)
+	if (why) {
 		problem_say(x, "malformed", why);
-	else
-		hold_request_take(x, &request);
-out:
-	input_release(&input);
+		return;
+	}
+	request->buyer = x->buyer.id;
+	request->known = x->buyer.known;
+	if (!hold_stopped(x))
+		hold_ask(x);
 }
 
 void
@@ -134,6 +206,23 @@ out:
 	buf_release(&document);
 }
 
+/* Units have come back: the gate need not wait to hear of it. */
+static void
+hold_open_gate(struct exchange *x, struct str hold)
+{
+	struct document document;
+	const struct json *lines;
+
+	if (document_read(&document, hold)) {
+		lines = json_get(document.root, "lines");
+		for (const struct json *line = lines ? lines->first : NULL;
+		     line; line = line->next)
+			gate_open(x->web->gate,
+			    json_text(json_get(line, "item")));
+	}
+	document_release(&document);
+}
+
 static void
 hold_drop_id(struct exchange *x, struct str id)
 {
@@ -146,12 +235,14 @@ hold_drop_id(struct exchange *x, struct str id)
 	else
 		snprintf(answer.outcome, sizeof(answer.outcome),
 		    "no-such-hold");
-	if (status != DB_OK)
+	if (status != DB_OK) {
 		problem_database(x, status, (struct str){NULL, 0});
-	else if (strcmp(answer.outcome, "done") == 0)
+	} else if (strcmp(answer.outcome, "done") == 0) {
+		hold_open_gate(x, str_view(&answer.document));
 		hold_answer(x, 200, &answer.document);
-	else
+	} else {
 		problem_hold(x, answer.outcome, str_view(&answer.document));
+	}
 	answer_release(&answer);
 }
 

@@ -5,8 +5,6 @@
 #ifndef WEB_INPUT_H
 #define WEB_INPUT_H
 
-#include "base/form.h"
-#include "base/json.h"
 #include "web/exchange.h"
 
 /* A basket of 20 lines with long SKUs has less; nginx says the same. */
@@ -15,13 +13,6 @@
 #define INPUT_SKU_MAX 200
 /* RFC 5321, section 4.5.3.1.3, less the brackets. */
 #define INPUT_EMAIL_MAX 254
-
-/* Owns the bytes that the structs below point into. */
-struct input {
-	bool is_form;
-	struct form form;
-	struct json_doc *json;
-};
 
 /*
  * Reads and parses the body. False when x has been answered with a problem

@@ -18,7 +18,8 @@ static const struct {
 } templates[PAGE_COUNT] = {
     [PAGE_INDEX] = {"index.html", " items "},
     [PAGE_ITEM] = {"item.html",
-	" sku title price amount currency per_buyer hold_minutes opens_at "},
+	" sku title price amount currency per_buyer hold_minutes opens_at"
+	" hold_link "},
     [PAGE_OPENING] = {"opening.html", " hold left "},
     [PAGE_ORDER] = {"order.html",
 	" hold order state expires_at expires_in_ms left price lines item"

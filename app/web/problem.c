@@ -209,8 +209,10 @@ problem_database(struct exchange *x, enum db_status status, struct str item)
 	};
 
 	if (status == DB_REFUSED) {
-		log_warn("the database refused a value: %s",
-		    db_error(x->web->db));
+		/* What came through the lane has been logged there. */
+		if (x->web->db)
+			log_warn("the database refused a value: %s",
+			    db_error(x->web->db));
 		refusal.name = "malformed";
 		refusal.detail = "A value cannot be stored";
 	}

@@ -21,6 +21,9 @@ struct route {
 	bool is_page;
 	/* A webhook: no browser sends it, no cookie counts. */
 	bool is_hook;
+	/* It waits for nothing and nobody. */
+	bool get_is_quick;
+	bool post_is_quick;
 	void (*get)(struct exchange *x);
 	void (*post)(struct exchange *x);
 	/* Instead, when a name follows the path. */
@@ -36,14 +39,20 @@ event_receive_any(struct exchange *x)
 
 static const struct route routes[] = {
     {.path = "/availability", .get = item_availability},
-    {.path = "/hold", .get = hold_show, .post = hold_take},
+    {.path = "/hold",
+	.get = hold_show,
+	.post = hold_take,
+	.post_is_quick = true},
     {.path = "/hold/drop", .post = hold_drop},
     {.path = "/pay", .is_page = true, .get = payment_page, .post = payment_ask},
     {.path = "/pay-callback", .is_hook = true, .post = event_receive_any},
     {.path = "/pay-callback/", .is_hook = true, .post_named = event_receive},
     {.path = "/order/", .is_page = true, .get_named = order_show},
-    {.path = "/problems/", .is_page = true, .get_named = problem_show},
-    {.path = "/healthz", .get = health_alive},
+    {.path = "/problems/",
+	.is_page = true,
+	.get_named = problem_show,
+	.get_is_quick = true},
+    {.path = "/healthz", .get = health_alive, .get_is_quick = true},
     {.path = "/readyz", .get = health_ready},
 };
 
@@ -151,6 +160,17 @@ route_post(struct exchange *x, const struct route *route, struct str name)
 		route->post(x);
 	else
 		route->post_named(x, name);
+}
+
+bool
+route_is_quick(const struct request *request)
+{
+	struct str name;
+	const struct route *route = route_find(request->path, &name);
+
+	return route &&
+	    (str_is(request->method, "POST") ? route->post_is_quick
+					     : route->get_is_quick);
 }
 
 void

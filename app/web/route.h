@@ -7,8 +7,15 @@
 #include "web/exchange.h"
 
 /*
+ * Whether its handler waits neither for the database nor for a long body, so
+ * that the thread with all connections may run it.
+ */
+bool
+route_is_quick(const struct request *request);
+/*
  * Answers any request: x comes with web, fcgi, request and an empty reply; the
- * rest is filled here.
+ * rest is filled here. With x->resume set it is not answered yet: x->call is
+ * to go through the lane first.
  */
 void
 route(struct exchange *x);

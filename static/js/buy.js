@@ -1,5 +1,6 @@
 // One press of Buy: asks for a hold until there is a real answer. Repeats
-// carry the same key, so that they find the hold that the first one made.
+// carry the same key, so that they find the hold that the first one made. The
+// item stands in the address, too: nginx brings all holds of one to one worker.
 import { ask, backoff, isUndecided, jitter } from "./api.js";
 import { forgetKey, isOrderId, requestKey } from "./memory.js";
 
@@ -39,10 +40,11 @@ export function refusalText(answer) {
 
 /* onWait() is called once before each repeat. */
 export async function placeHold(sku, qty, onWait) {
+	const address = `/hold?item=${encodeURIComponent(sku)}`;
 	let renewed = false;
 
 	for (let tries = 1; ; tries++) {
-		const answer = await ask("/hold", { body: { item: sku, qty },
+		const answer = await ask(address, { body: { item: sku, qty },
 			key: requestKey(sku, `qty=${qty}`) });
 		const cut = answer.ok && !isOrderId(answer.body.id);
 

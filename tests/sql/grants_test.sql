@@ -6,13 +6,13 @@ select plan(16);
 create table t.may (role text, function text);
 insert into t.may
 select 'lastpair_' || role, function from (values
-    ('web', '{availability,hold_take,hold_show,hold_drop,payment_start,
-        payment_settle}'::text[]),
+    ('web', '{availability,hold_take,gate_members,hold_show,hold_drop,
+        payment_start,payment_settle}'::text[]),
     ('sweeper', '{sweep}'),
     ('cashier', '{cashier_claim,cashier_wait,cashier_opened,cashier_expired,
         cashier_refunded,cashier_retry,cashier_refused,payment_settle}'),
-    ('operator', '{item_add,item_set,item_show,item_list,hold_list,order_show,
-        event_list,person_list,audit}')) m (role, functions)
+    ('operator', '{item_add,item_set,item_split,item_show,item_list,hold_list,
+        order_show,event_list,person_list,audit}')) m (role, functions)
 cross join unnest(functions) function;
 
 create view t.can as

@@ -18,9 +18,9 @@ function record(type, content, id = 1) {
 	return Buffer.concat([head, content]);
 }
 
-function begin() {
-	// A responder that closes the connection afterwards.
-	return record(BEGIN, Buffer.from([0, 1, 0, 0, 0, 0, 0, 0]));
+// A responder that closes the connection afterwards, or keeps it.
+function begin(keep = false) {
+	return record(BEGIN, Buffer.from([0, 1, keep ? 1 : 0, 0, 0, 0, 0, 0]));
 }
 
 function length(n) {
@@ -108,11 +108,12 @@ function exchange(path, bytes, { timeout = 5000, end = false } = {}) {
 	});
 }
 
-// A whole request. options: size of STDIN records, extra parameters.
-function ask(path, method, uri, options = {}) {
+// The bytes of a whole request. options: size of STDIN records, extra
+// parameters, whether the connection is kept.
+function whole(method, uri, options = {}) {
 	const body = Buffer.from(options.body || "");
 	const [, query = ""] = uri.split("?");
-	const bytes = Buffer.concat([begin(), params({
+	return Buffer.concat([begin(options.keep), params({
 		REQUEST_METHOD: method,
 		REQUEST_URI: uri,
 		DOCUMENT_URI: uri.split("?")[0],
@@ -124,8 +125,53 @@ function ask(path, method, uri, options = {}) {
 		REMOTE_ADDR: "127.0.0.1",
 		...options.params,
 	}, options.paramSize), stdin(body, options.size)]);
-	return exchange(path, bytes, options);
 }
 
-module.exports = { record, begin, pair, length, params, stdin, exchange, ask,
-	PARAMS, STDIN };
+const ask = (path, method, uri, options = {}) =>
+	exchange(path, whole(method, uri, options), options);
+
+// A connection that is kept, as nginx does: one request after the other.
+class Kept {
+	constructor(path) {
+		this.bytes = Buffer.alloc(0);
+		this.closed = false;
+		this.asked = null;
+		this.socket = net.connect(path);
+		this.socket.on("data", (part) => this.read(part));
+		this.socket.on("error", () => {});
+		this.socket.on("close", () => {
+			this.closed = true;
+			if (this.asked)
+				this.asked.fail(new Error("the worker hung up"));
+		});
+	}
+
+	read(part) {
+		this.bytes = Buffer.concat([this.bytes, part]);
+		const answer = parse(this.bytes);
+		if (!answer.ended || !this.asked)
+			return;
+		this.bytes = Buffer.alloc(0);
+		const { done } = this.asked;
+		this.asked = null;
+		done(answer);
+	}
+
+	ask(method, uri, options = {}) {
+		return new Promise((done, fail) => {
+			if (this.closed)
+				throw new Error("the worker has hung up");
+			this.asked = { done, fail };
+			this.socket.write(whole(method, uri,
+				{ ...options, keep: true }));
+		});
+	}
+
+	close() {
+		this.asked = null;
+		this.socket.destroy();
+	}
+}
+
+module.exports = { record, begin, pair, length, params, stdin, whole, exchange,
+	ask, Kept, PARAMS, STDIN };

@@ -106,10 +106,10 @@ class Buyer {
 		});
 	}
 
-	// What the page does: a key for each intention.
+	// What the page does: a key for each intention, the item in the address.
 	take(item, qty = 1, key) {
-		return this.post("/hold", { item, qty },
-			key ? { "Idempotency-Key": key } : {});
+		return this.post(`/hold?item=${encodeURIComponent(item)}`,
+			{ item, qty }, key ? { "Idempotency-Key": key } : {});
 	}
 
 	hold(id) {

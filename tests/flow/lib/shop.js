@@ -162,14 +162,15 @@ async function cheap(ask) {
 
 const descriptors = (pid) => fs.readdirSync(`/proc/${pid}/fd`).length;
 
-// Takes new settings; returns when every process has been replaced.
+// Takes new settings; returns when every process has been replaced: a worker
+// ends only when its successor serves.
 async function reload() {
 	const before = processes();
 	process.kill(pidOf("serve"), "SIGHUP");
 	await until("all processes are new", () => {
 		const after = processes();
 		return after.size === before.size && [...before].every(
-			([name, pid]) => after.has(name) && after.get(name) !== pid);
+			([name, pid]) => after.has(name) && !isAlive(pid));
 	}, { within: 30000 });
 }
 

@@ -82,6 +82,9 @@ defaults_fill_what_the_file_leaves_out(void **state)
 	assert_read(WHOLE);
 	assert_string_equal(conf.server.public_url, "https://shop.example");
 	assert_int_equal(conf.server.workers, 2);
+	assert_int_equal(conf.server.threads, 2);
+	assert_int_equal(conf.server.batch_max, 128);
+	assert_int_equal(conf.server.hold_wait_ms, 3000);
 	assert_int_equal(conf.server.lock_timeout_ms, 2000);
 	assert_int_equal(conf.stripe.opens_per_second, 20);
 	assert_string_equal(conf.stripe.api_base, "https://api.stripe.com");
@@ -115,7 +118,7 @@ keys_that_are_unknown_stop_the_start(void **state)
 static void
 numbers_out_of_range_stop_the_start(void **state)
 {
-	static const char *const bad[] = {"0", "65", "-1", "", "two", "2x",
+	static const char *const bad[] = {"0", "17", "-1", "", "two", "2x",
 	    "1.0", "99999999999999999999", "2 ; two"};
 	char text[1024];
 
@@ -125,8 +128,39 @@ numbers_out_of_range_stop_the_start(void **state)
 		    WHOLE, bad[i]);
 		assert_refused(text, "server.workers ");
 	}
+	assert_refused(WHOLE "[server]\nthreads = 17\n",
+	    "server.threads must be a whole number from 1 to 16");
+	assert_refused(WHOLE "[server]\nthreads = 0\n", "server.threads must");
+	assert_refused(WHOLE "[server]\nbatch_max = 0\n",
+	    "server.batch_max must be a whole number from 1 to 1000");
+	assert_refused(WHOLE "[server]\nbatch_max = 1001\n",
+	    "server.batch_max must");
+	assert_refused(WHOLE "[server]\nhold_wait_ms = 99\n",
+	    "server.hold_wait_ms must be a whole number from 100 to 10000");
+	assert_refused(WHOLE "[server]\nhold_wait_ms = 10001\n",
+	    "server.hold_wait_ms must");
 	assert_refused(WHOLE "timeout_ms = 999\n",
 	    "stripe.timeout_ms must be a whole number from 1000 to 120000");
+}
+
+static void
+numbers_at_both_ends_are_taken(void **state)
+{
+	(void)state;
+	assert_read(WHOLE "[server]\nworkers = 16\nthreads = 16\n"
+			  "batch_max = 1000\nhold_wait_ms = 10000\n");
+	assert_int_equal(conf.server.workers, 16);
+	assert_int_equal(conf.server.threads, 16);
+	assert_int_equal(conf.server.batch_max, 1000);
+	assert_int_equal(conf.server.hold_wait_ms, 10000);
+	conf_release(&conf);
+	assert_read(WHOLE "[server]\nworkers = 1\nthreads = 1\n"
+			  "batch_max = 1\nhold_wait_ms = 100\n");
+	assert_int_equal(conf.server.workers, 1);
+	assert_int_equal(conf.server.threads, 1);
+	assert_int_equal(conf.server.batch_max, 1);
+	assert_int_equal(conf.server.hold_wait_ms, 100);
+	conf_release(&conf);
 }
 
 static void
@@ -380,6 +414,7 @@ main(void)
 	    cmocka_unit_test(defaults_fill_what_the_file_leaves_out),
 	    cmocka_unit_test(keys_that_are_unknown_stop_the_start),
 	    cmocka_unit_test(numbers_out_of_range_stop_the_start),
+	    cmocka_unit_test(numbers_at_both_ends_are_taken),
 	    cmocka_unit_test(missing_secrets_stop_the_start),
 	    cmocka_unit_test(addresses_are_checked),
 	    cmocka_unit_test(both_keys_are_of_one_mode),

@@ -10,8 +10,10 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -208,6 +210,75 @@ bugs_end_the_process_with_a_line(void **state)
 	buf_release(&out);
 }
 
+#define THREADS 4
+#define LINES 500
+
+static void *
+thread_writes(void *arg)
+{
+	const char *id = arg;
+
+	log_request(id);
+	for (int i = 0; i < LINES; i++) {
+		log_info("line %d of %s", i, id);
+		log_warn("the same of %s", id);
+		log_warn("the same of %s", id);
+	}
+	return NULL;
+}
+
+static void
+act_threads(void)
+{
+	static char ids[THREADS][16];
+	pthread_t threads[THREADS];
+
+	log_request("main");
+	for (int i = 0; i < THREADS; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "r%d", i);
+		if (pthread_create(&threads[i], NULL, thread_writes, ids[i]))
+			abort();
+	}
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	log_info("end of main");
+}
+
+/* How many events a line stands for; its req= must be what the message says. */
+static size_t
+thread_line_count(const char *line)
+{
+	const char *req = strstr(line, " req=");
+	const char *of = strstr(line, " of ");
+	const char *repeated = strstr(line, "\" repeated=");
+	size_t len;
+
+	assert_non_null(req);
+	assert_non_null(of);
+	len = strcspn(req + 5, " ");
+	assert_memory_equal(req + 5, of + 4, len);
+	assert_int_equal(of[4 + len], '"');
+	return repeated ? strtoul(repeated + 11, NULL, 10) : 1;
+}
+
+static void
+threads_have_requests_of_their_own(void **state)
+{
+	struct buf out = {0};
+	size_t events = 0;
+	char *rest, *line;
+	int status;
+
+	(void)state;
+	child_run(act_threads, &out, &status);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+	line = strtok_r(out.data, "\n", &rest);
+	for (; line; line = strtok_r(NULL, "\n", &rest))
+		events += thread_line_count(line);
+	assert_int_equal(events, THREADS * LINES * 3 + 1);
+	buf_release(&out);
+}
+
 int
 main(void)
 {
@@ -217,6 +288,7 @@ main(void)
 	    cmocka_unit_test(repeats_are_counted),
 	    cmocka_unit_test(repeats_after_a_second_are_written),
 	    cmocka_unit_test(long_lines_stay_whole_lines),
+	    cmocka_unit_test(threads_have_requests_of_their_own),
 	    cmocka_unit_test(bugs_end_the_process_with_a_line),
 	};
 

@@ -9,7 +9,10 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static void
 assert_hex(const unsigned char mac[SIGN_SHA256_LEN], const char *expected)
@@ -87,6 +90,100 @@ random_bytes_differ(void **state)
 	assert_memory_not_equal(a, b, sizeof(a));
 }
 
+/* Bytes that were fetched beforehand must not come twice. */
+static void
+a_child_has_random_bytes_of_its_own(void **state)
+{
+	unsigned char ours[16], theirs[16];
+	int ends[2], status;
+	pid_t pid;
+
+	(void)state;
+	sign_random(ours, sizeof(ours));
+	assert_int_equal(pipe(ends), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		sign_random(theirs, sizeof(theirs));
+		_exit(write(ends[1], theirs, sizeof(theirs)) != sizeof(theirs));
+	}
+	assert_int_equal(read(ends[0], theirs, sizeof(theirs)), sizeof(theirs));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	sign_random(ours, sizeof(ours));
+	assert_memory_not_equal(ours, theirs, sizeof(ours));
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+static void
+random_bytes_never_come_twice(void **state)
+{
+	enum { IDS = 1000 };
+	static uint64_t seen[IDS];
+
+	(void)state;
+	for (size_t i = 0; i < IDS; i++) {
+		sign_random(&seen[i], sizeof(seen[i]));
+		for (size_t j = 0; j < i; j++)
+			assert_true(seen[i] != seen[j]);
+	}
+	/* More than is kept in stock. */
+	{
+		unsigned char large[5000] = {0};
+		size_t zeros = 0;
+
+		sign_random(large, sizeof(large));
+		for (size_t i = 0; i < sizeof(large); i++)
+			zeros += large[i] == 0;
+		assert_true(zeros < 200);
+	}
+}
+
+#define THREADS 4
+#define ROUNDS 2000
+
+/* Each thread with a key of its own, the result checked against the first. */
+static void *
+thread_signs(void *arg)
+{
+	struct str key = str_of(arg);
+	struct str text = str_of("text");
+	unsigned char first[SIGN_SHA256_LEN], mac[SIGN_SHA256_LEN];
+
+	sign_hmac_sha256(first, key, &text, 1);
+	for (int i = 0; i < ROUNDS; i++) {
+		unsigned char dice[16];
+
+		sign_random(dice, sizeof(dice));
+		sign_hmac_sha256(mac, key, &text, 1);
+		if (!sign_equal(first, mac, sizeof(mac)))
+			return arg;
+		sign_sha256(mac, str_of("abc"));
+		if (mac[0] != 0xba || mac[31] != 0xad)
+			return arg;
+	}
+	return NULL;
+}
+
+static void
+threads_do_not_disturb_each_other(void **state)
+{
+	static char keys[THREADS][2] = {"a", "b", "c", "d"};
+	pthread_t threads[THREADS];
+	void *wrong;
+
+	(void)state;
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, thread_signs,
+				     keys[i]),
+		    0);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(pthread_join(threads[i], &wrong), 0);
+		assert_null(wrong);
+	}
+}
+
 static void
 equal_looks_at_every_byte(void **state)
 {
@@ -105,6 +202,9 @@ main(void)
 	    cmocka_unit_test(hmac_matches_rfc4231),
 	    cmocka_unit_test(hmac_with_an_empty_key_is_not_the_last_key),
 	    cmocka_unit_test(random_bytes_differ),
+	    cmocka_unit_test(a_child_has_random_bytes_of_its_own),
+	    cmocka_unit_test(random_bytes_never_come_twice),
+	    cmocka_unit_test(threads_do_not_disturb_each_other),
 	    cmocka_unit_test(equal_looks_at_every_byte),
 	};
 

@@ -1,6 +1,7 @@
 /*
  * fcgi_guard.c over a pair of sockets: what it lets through to libfcgi.
  */
+#include "io/fcgi.h"
 #include "io/fcgi_guard.h"
 #include "io/fcgi_peer.h"
 
@@ -18,26 +19,26 @@ teardown(void **state)
 	return 0;
 }
 
-/* Sends the request and hangs up; what the guard says. */
-static bool
-passes(void)
+/* Sends the request; what the guard finds. */
+static enum fcgi_found
+found(void)
 {
+	enum fcgi_found result;
 	char byte;
-	bool good;
 	int fds[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
 	send_all(fds[0], &request);
-	assert_int_equal(shutdown(fds[0], SHUT_WR), 0);
-	good = fcgi_guard(&guard, fds[1]);
-	/* Nothing was taken: the first byte is still the first. */
+	result = fcgi_guard_look(&guard, fds[1]);
+	/* It does not take anything: it finds the same again. */
+	assert_int_equal(fcgi_guard_look(&guard, fds[1]), result);
 	if (request.len) {
 		assert_int_equal(read(fds[1], &byte, 1), 1);
 		assert_int_equal(byte, request.data[0]);
 	}
 	(void)close(fds[0]);
 	(void)close(fds[1]);
-	return good;
+	return result;
 }
 
 static void
@@ -56,6 +57,12 @@ add_params(size_t step)
 }
 
 static void
+add_end(void)
+{
+	add_record(&request, STDIN, NULL, 0);
+}
+
+static void
 passes_what_adds_up(void **state)
 {
 	static const size_t steps[] = {65535, 8192, 7, 1};
@@ -68,21 +75,22 @@ passes_what_adds_up(void **state)
 		begin();
 		add_param(&params, "REQUEST_METHOD", "GET");
 		add_param(&params, "", "");
-		if (steps[i] > 1)
-			add_param(&params, "LONG", value);
+		add_param(&params, "LONG", value);
 		add_params(steps[i]);
-		assert_true(passes());
-		/* What follows is not its business. */
-		buf_str(&request, "junk");
-		assert_true(passes());
+		add_stream(&request, STDIN, str_of("the body"), steps[i]);
+		assert_int_equal(found(), FCGI_WHOLE);
+		/* A second request before the first has its answer. */
+		add_begin(&request);
+		assert_int_equal(found(), FCGI_BAD);
 	}
 	begin();
 	add_params(1);
-	assert_true(passes());
+	add_end();
+	assert_int_equal(found(), FCGI_WHOLE);
 }
 
 static void
-refuses_what_is_cut(void **state)
+waits_for_the_rest(void **state)
 {
 	size_t whole;
 
@@ -90,13 +98,55 @@ refuses_what_is_cut(void **state)
 	begin();
 	add_param(&params, "REQUEST_METHOD", "GET");
 	add_params(5);
+	add_stream(&request, STDIN, str_of("the body"), 3);
 	whole = request.len;
-	for (size_t n = 0; n < whole; n++) {
+	for (size_t n = 1; n < whole; n++) {
 		request.len = n;
-		assert_false(passes());
+		assert_int_equal(found(), FCGI_PART);
 	}
 	request.len = whole;
-	assert_true(passes());
+	assert_int_equal(found(), FCGI_WHOLE);
+	request.len = 0;
+	assert_int_equal(found(), FCGI_NOTHING);
+}
+
+static void
+tells_when_the_peer_has_gone(void **state)
+{
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(fcgi_guard_look(&guard, fds[1]), FCGI_NOTHING);
+	(void)close(fds[0]);
+	assert_int_equal(fcgi_guard_look(&guard, fds[1]), FCGI_BAD);
+	(void)close(fds[1]);
+}
+
+/* One that is longer than a socket holds cannot be waited for. */
+static void
+passes_the_start_of_a_long_body(void **state)
+{
+	static const size_t steps[] = {65535, 8192, 1};
+	struct buf body = {0};
+	size_t head;
+
+	(void)state;
+	while (body.len < 70000)
+		buf_str(&body, "0123456789abcdef");
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		begin();
+		add_param(&params, "REQUEST_METHOD", "POST");
+		add_params(65535);
+		head = request.len;
+		add_stream(&request, STDIN, (struct str){body.data, body.len},
+		    steps[i]);
+		request.len = head + FCGI_BODY_AHEAD - 1;
+		assert_int_equal(found(), FCGI_PART);
+		request.len = head + FCGI_BODY_AHEAD;
+		assert_int_equal(found(), FCGI_LONG);
+	}
+	buf_release(&body);
 }
 
 /* Sums that overflow (CVE-2025-23016), or that are just more than there is. */
@@ -125,14 +175,16 @@ refuses_lengths_that_lie(void **state)
 		for (int k = 0; k < 300; k++)
 			buf_str(&params, "0123456789");
 		add_params(65535);
-		assert_false(passes());
+		add_end();
+		assert_int_equal(found(), FCGI_BAD);
 	}
 	/* Lengths that are cut themselves. */
 	for (size_t n = 1; n < 8; n++) {
 		begin();
 		buf_add(&params, "\x80\0\0\0\x80\0\0\0", n);
 		add_params(65535);
-		assert_int_equal(passes(), false);
+		add_end();
+		assert_int_equal(found(), FCGI_BAD);
 	}
 }
 
@@ -145,29 +197,60 @@ refuses_other_records(void **state)
 	buf_add(&request, "\1\11\0\0\2\0\0\0", 8);
 	for (int i = 0; i < 32; i++)
 		buf_add(&request, "\16\0FCGI_MAX_CONNS", 16);
-	assert_false(passes());
+	assert_int_equal(found(), FCGI_BAD);
+	/* The same after the parameters. */
+	begin();
+	add_params(1);
+	buf_add(&request, "\1\11\0\0\2\0\0\0", 8);
+	assert_int_equal(found(), FCGI_BAD);
 	buf_reset(&request);
 	add_record(&request, PARAMS, NULL, 0);
-	assert_false(passes());
+	assert_int_equal(found(), FCGI_BAD);
 	begin();
-	add_record(&request, STDIN, NULL, 0);
-	assert_false(passes());
+	add_end();
+	assert_int_equal(found(), FCGI_BAD);
 	begin();
 	add_begin(&request);
-	assert_false(passes());
-	/* Of another request; of another version; a BEGIN that is too short. */
-	begin();
-	add_record(&request, PARAMS, NULL, 0);
-	request.data[19] = 2;
-	assert_false(passes());
-	request.data[19] = 1;
-	assert_true(passes());
-	request.data[0] = 2;
-	assert_false(passes());
+	assert_int_equal(found(), FCGI_BAD);
+}
+
+static void
+refuses_other_numbers(void **state)
+{
+	/* Of another request, here and there; another version; role; id 0. */
+	static const struct {
+		size_t at;
+		char value;
+	} cases[] = {
+	    {19, 2},
+	    {27, 2},
+	    {0, 2},
+	    {16, 2},
+	    {24, 0},
+	    {9, 2},
+	    {8, 1},
+	    {3, 0},
+	    /* Paddings that libfcgi takes for records. */
+	    {6, 1},
+	    {22, 1},
+	    {30, 1},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		begin();
+		add_params(1);
+		add_end();
+		assert_int_equal(found(), FCGI_WHOLE);
+		request.data[cases[i].at] = cases[i].value;
+		if (cases[i].value == 1 && cases[i].at % 8 == 6)
+			buf_char(&request, '\0');
+		assert_int_equal(found(), FCGI_BAD);
+	}
 	buf_reset(&request);
 	add_record(&request, BEGIN, "\0\1\0\0\0\0\0", 7);
 	add_record(&request, PARAMS, NULL, 0);
-	assert_false(passes());
+	assert_int_equal(found(), FCGI_BAD);
 }
 
 static void
@@ -183,8 +266,14 @@ refuses_more_than_any_server_sends(void **state)
 			    "7890123456789012345678901234567890123456789");
 		}
 		add_params(8192);
-		assert_int_equal(passes(), k == 600);
+		add_end();
+		assert_int_equal(found(), k == 600 ? FCGI_WHOLE : FCGI_BAD);
 	}
+	/* It is refused as soon as that is clear. */
+	request.len = FCGI_HEAD_MAX;
+	assert_int_equal(found(), FCGI_PART);
+	request.len++;
+	assert_int_equal(found(), FCGI_BAD);
 }
 
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
@@ -194,9 +283,12 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(passes_what_adds_up),
-	    TEST(refuses_what_is_cut),
+	    TEST(waits_for_the_rest),
+	    TEST(tells_when_the_peer_has_gone),
+	    TEST(passes_the_start_of_a_long_body),
 	    TEST(refuses_lengths_that_lie),
 	    TEST(refuses_other_records),
+	    TEST(refuses_other_numbers),
 	    TEST(refuses_more_than_any_server_sends),
 	};
 

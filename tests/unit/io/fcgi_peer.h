@@ -13,13 +13,14 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
-enum record { BEGIN = 1, PARAMS = 4, STDIN = 5, STDOUT = 6 };
+enum record { BEGIN = 1, END = 3, PARAMS = 4, STDIN = 5, STDOUT = 6 };
 
 static inline int
 dial(const char *path)
@@ -88,12 +89,20 @@ add_begin(struct buf *b)
 	add_record(b, BEGIN, "\0\1\0\0\0\0\0\0", 8);
 }
 
+/* The same, of a peer that wants to keep the connection. */
+static inline void
+add_begin_kept(struct buf *b)
+{
+	add_record(b, BEGIN, "\0\1\1\0\0\0\0\0", 8);
+}
+
 struct post {
 	const char *method;
 	const char *path;
 	const char *length; /* NULL: no such parameter */
 	struct str body;
 	size_t step; /* of STDIN records; 0: 65535 */
+	bool keep;
 };
 
 static inline void
@@ -101,7 +110,10 @@ add_request(struct buf *b, const struct post *post)
 {
 	struct buf params = {0};
 
-	add_begin(b);
+	if (post->keep)
+		add_begin_kept(b);
+	else
+		add_begin(b);
 	add_param(&params, "REQUEST_METHOD", post->method);
 	add_param(&params, "REQUEST_URI", post->path);
 	add_param(&params, "HTTP_EMPTY", "");
@@ -127,28 +139,49 @@ send_all(int fd, const struct buf *b)
 	}
 }
 
-/* Reads to the end; appends the bytes of STDOUT records. */
-static inline void
+/*
+ * Reads to the end of one answer; appends the bytes of its STDOUT records.
+ * False when the connection ended before.
+ */
+static inline bool
 receive(int fd, struct buf *out)
 {
 	struct buf raw = {0};
 	char bytes[8192];
+	bool whole = false;
+	size_t at = 0;
 	ssize_t n;
 
-	while ((n = read(fd, bytes, sizeof(bytes))) > 0)
+	while (!whole && (n = read(fd, bytes, sizeof(bytes))) > 0) {
 		buf_add(&raw, bytes, (size_t)n);
-	for (size_t at = 0; at + 8 <= raw.len;) {
-		const unsigned char *head =
-		    (const unsigned char *)raw.data + at;
-		size_t len = (size_t)head[4] << 8 | head[5];
+		while (at + 8 <= raw.len) {
+			const unsigned char *head =
+			    (const unsigned char *)raw.data + at;
+			size_t len = (size_t)head[4] << 8 | head[5];
 
-		if (at + 8 + len + head[6] > raw.len)
-			break;
-		if (head[1] == STDOUT)
-			buf_add(out, raw.data + at + 8, len);
-		at += 8 + len + head[6];
+			if (at + 8 + len + head[6] > raw.len)
+				break;
+			if (head[1] == STDOUT)
+				buf_add(out, raw.data + at + 8, len);
+			if (head[1] == END)
+				whole = true;
+			at += 8 + len + head[6];
+		}
 	}
+	/* Nothing comes after the end. */
+	if (whole)
+		assert_int_equal(at, raw.len);
 	buf_release(&raw);
+	return whole;
+}
+
+/* Whether the peer has closed the connection; waits for it to do so. */
+static inline bool
+is_closed(int fd)
+{
+	char byte;
+
+	return read(fd, &byte, 1) <= 0;
 }
 
 #endif

@@ -30,6 +30,14 @@ struct fake_settled {
 	int calls;
 };
 
+struct fake_gate {
+	struct gate_refusal refusal; /* what it answers; no outcome: nothing */
+	struct gate_refusal told;
+	int passed;
+	int tells;
+	char opened[64];
+};
+
 static struct fake {
 	struct conf conf;
 	struct pages pages;
@@ -50,6 +58,8 @@ static struct fake {
 	int calls;
 	struct hold_request taken;
 	char text[HOLD_LINES_MAX + 2][512]; /* SKUs, key, e-mail */
+	int64_t until_ms;
+	struct fake_gate gate;
 	struct uuid asked;
 	bool has_viewer;
 	size_t items;
@@ -130,19 +140,58 @@ fake_keep(size_t slot, struct str s)
 	return (struct str){s.text ? fake.text[slot] : NULL, s.len};
 }
 
-enum db_status
-db_hold_take(struct db *db, const struct hold_request *requests,
-    struct answer *answers, size_t n)
+/* The lane: what a request's call comes back with. */
+static void
+fake_lane(struct lane_call *call)
 {
-	(void)db;
-	assert_int_equal(n, 1);
-	fake.taken = requests[0];
-	for (size_t i = 0; i < requests[0].count; i++)
-		fake.taken.lines[i].sku =
-		    fake_keep(i, requests[0].lines[i].sku);
-	fake.taken.key = fake_keep(HOLD_LINES_MAX, requests[0].key);
-	fake.taken.email = fake_keep(HOLD_LINES_MAX + 1, requests[0].email);
-	return fake_answer(answers, &requests[0].buyer);
+	const struct hold_request *request = &call->request;
+
+	fake.taken = *request;
+	for (size_t i = 0; i < request->count; i++)
+		fake.taken.lines[i].sku = fake_keep(i, request->lines[i].sku);
+	fake.taken.key = fake_keep(HOLD_LINES_MAX, request->key);
+	fake.taken.email = fake_keep(HOLD_LINES_MAX + 1, request->email);
+	fake.until_ms = call->until_ms;
+	call->asked_ms = 4711;
+	call->status = fake_answer(&call->answer, &request->buyer);
+}
+
+bool
+gate_refuses(struct gate *gate, const struct gate_ask *ask, int64_t now_ms,
+    struct gate_refusal *refusal)
+{
+	(void)gate;
+	(void)ask;
+	(void)now_ms;
+	*refusal = fake.gate.refusal;
+	return fake.gate.refusal.outcome[0] != '\0';
+}
+
+void
+gate_pass(struct gate *gate, const struct gate_ask *ask)
+{
+	(void)gate;
+	(void)ask;
+	fake.gate.passed++;
+}
+
+void
+gate_tell(struct gate *gate, const struct gate_ask *ask,
+    const struct gate_refusal *refusal, int64_t asked_ms)
+{
+	(void)gate;
+	(void)ask;
+	assert_int_equal(asked_ms, 4711);
+	fake.gate.told = *refusal;
+	fake.gate.tells++;
+}
+
+void
+gate_open(struct gate *gate, struct str sku)
+{
+	(void)gate;
+	snprintf(fake.gate.opened, sizeof(fake.gate.opened), "%.*s",
+	    (int)sku.len, sku.text);
 }
 
 static enum db_status
@@ -324,13 +373,19 @@ fake_send(const char *method, const char *path, const char *query)
 	fake.request.method = str_of(method);
 	fake.request.path = str_of(path);
 	fake.request.query = str_of(query);
-	fake.x = (struct exchange){.web = &fake.web,
-	    .request = &fake.request,
-	    .reply = &fake.reply};
+	exchange_init(&fake.x);
+	fake.x.web = &fake.web;
+	fake.x.request = &fake.request;
+	fake.x.reply = &fake.reply;
 	fake.reply.status = 0;
 	buf_reset(&fake.reply.headers);
 	buf_reset(&fake.reply.body);
 	route(&fake.x);
+	if (fake.x.resume) {
+		fake_lane(&fake.x.call);
+		fake.x.resume(&fake.x);
+	}
+	exchange_release(&fake.x);
 	return fake.reply.status;
 }
 
