@@ -30,8 +30,15 @@
 #define TASKS_MAX 512
 /* Begun in one turn, so that answers are not kept waiting. */
 #define TURN_MAX 128
+/* The longest wait, so that the supervisor sees signs of life. */
+#define WAIT_MS 100
 /* How often the table of shards and the handovers are looked at. */
-#define TICK_MS 100
+#define TICK_MS 20
+/* Idle connections looked through at once when shards have moved. */
+#define MOVE_MAX 1024
+/* For how long after that those that were busy are looked at; longer than any
+ * request takes. */
+#define STRAY_MS 20000
 /* How long the others may take to have room for a connection. */
 #define HAND_ON_MS 1000
 
@@ -48,6 +55,7 @@ struct worker {
 	struct task_list spare;
 	size_t tasks; /* under way */
 	bool serves[SHARDS];
+	int64_t strays_until_ms; /* connections may be here of others' shards */
 	bool ending;
 	int64_t tick_ms;
 };
@@ -78,14 +86,43 @@ worker_spare(struct worker *worker, struct task *task)
 	worker->tasks--;
 }
 
+/* Gives a connection, which is not the front's any more, to its shard. */
+static void
+worker_give(const struct worker *worker, int fd, int64_t until)
+{
+	int shard = shard_of(fd);
+
+	if (shard < 0)
+		(void)close(fd);
+	else
+		(void)handover_give(worker->shared->hand_on[shard][1], fd,
+		    until);
+}
+
+/* Whether the shard of this connection is another worker's by now. */
+static bool
+worker_is_stray(const struct worker *worker, int fd)
+{
+	int shard;
+
+	if (worker->tick_ms >= worker->strays_until_ms)
+		return false;
+	shard = shard_of(fd);
+	return shard >= 0 && !worker->serves[shard];
+}
+
 /* The task is answered: its connection goes back. */
 static void
 worker_end_task(struct worker *worker, struct task *task)
 {
-	if (task->keeps)
-		front_keep(worker->front, task->fd);
-	else
+	if (!task->keeps) {
 		front_drop(worker->front, task->fd);
+	} else if (worker_is_stray(worker, task->fd)) {
+		front_release(worker->front, task->fd);
+		worker_give(worker, task->fd, worker->tick_ms + WAIT_MS);
+	} else {
+		front_keep(worker->front, task->fd);
+	}
 	worker_spare(worker, task);
 }
 
@@ -157,12 +194,44 @@ worker_answers(struct worker *worker)
 		worker_end_task(worker, task);
 }
 
+/* Hands the connections on that no request is open on. */
+static void
+worker_hand_on(struct worker *worker)
+{
+	int64_t until = clock_monotonic_ms() + HAND_ON_MS;
+	int fd;
+
+	while ((fd = front_release_idle(worker->front)) >= 0)
+		worker_give(worker, fd, until);
+}
+
+/* Shards have moved: their idle connections follow now, the others when they
+ * are answered. */
+static void
+worker_hand_moved(struct worker *worker)
+{
+	int fds[MOVE_MAX];
+	int count = 0;
+
+	worker->strays_until_ms = worker->tick_ms + STRAY_MS;
+	while (count < MOVE_MAX &&
+	    (fds[count] = front_release_idle(worker->front)) >= 0)
+		count++;
+	for (int i = 0; i < count; i++) {
+		if (worker_is_stray(worker, fds[i]))
+			worker_give(worker, fds[i], worker->tick_ms + WAIT_MS);
+		else
+			front_adopt(worker->front, fds[i]);
+	}
+}
+
 /* Serves the shards that are this worker's now, and takes over what others
  * hand on for them. */
 static void
 worker_shards(struct worker *worker)
 {
 	const struct worker_shared *shared = worker->shared;
+	bool moved = false;
 	int fd;
 
 	for (int s = 0; s < SHARDS; s++) {
@@ -173,28 +242,13 @@ worker_shards(struct worker *worker)
 			front_listen(worker->front, shared->listen_fds[s]);
 		else if (!mine && worker->serves[s])
 			front_unlisten(worker->front, shared->listen_fds[s]);
+		moved |= !mine && worker->serves[s];
 		worker->serves[s] = mine;
 		while (mine && (fd = handover_take(shared->hand_on[s][0])) >= 0)
 			front_adopt(worker->front, fd);
 	}
-}
-
-/* Hands the connections on that no request is open on. */
-static void
-worker_hand_on(struct worker *worker)
-{
-	int64_t until = clock_monotonic_ms() + HAND_ON_MS;
-	int fd;
-
-	while ((fd = front_release_idle(worker->front)) >= 0) {
-		int shard = shard_of(fd);
-
-		if (shard < 0)
-			(void)close(fd);
-		else if (!handover_give(worker->shared->hand_on[shard][1], fd,
-			     until))
-			log_warn("could not hand a connection on");
-	}
+	if (moved && !worker->ending)
+		worker_hand_moved(worker);
 }
 
 static void
@@ -222,7 +276,7 @@ worker_loop(struct worker *worker)
 	worker_tick(worker);
 	while (!worker->ending || worker->tasks > 0 ||
 	    front_count(worker->front) > 0) {
-		worker_requests(worker, TICK_MS);
+		worker_requests(worker, WAIT_MS);
 		worker_answers(worker);
 		worker_tick(worker);
 	}
@@ -242,6 +296,8 @@ worker_open(struct worker *worker)
 	lane.wake_fd = worker->wake_fd;
 	worker->front = front_open();
 	front_wake(worker->front, worker->wake_fd);
+	for (int s = 0; s < SHARDS; s++)
+		front_wake(worker->front, worker->shared->hand_on[s][0]);
 	snprintf(name, sizeof(name), "%s lane", worker->name);
 	worker->lane = lane_open(&lane);
 	worker->pool = pool_open(&worker->web, worker->name, worker->wake_fd);

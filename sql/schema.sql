@@ -42,7 +42,7 @@ CREATE TABLE data.hold (
     CONSTRAINT hold_check1 CHECK (((state = 'released'::text) = (reason IS NOT NULL))),
     CONSTRAINT hold_check2 CHECK (((state = 'held'::text) = (ended_at IS NULL))),
     CONSTRAINT hold_email_check CHECK ((length(email) <= 254)),
-    CONSTRAINT hold_id_check CHECK ((id ~ '^hld_[A-Za-z0-9_-]{22}$'::text)),
+    CONSTRAINT hold_id_check CHECK (((octet_length(id) = 26) AND starts_with(id, 'hld_'::text) AND (id !~ '[^A-Za-z0-9_-]'::text))),
     CONSTRAINT hold_key_check CHECK (((length(key) >= 16) AND (length(key) <= 255))),
     CONSTRAINT hold_reason_check CHECK ((reason = ANY (ARRAY['expired'::text, 'dropped'::text, 'payment_failed'::text, 'refunded'::text]))),
     CONSTRAINT hold_state_check CHECK ((state = ANY (ARRAY['held'::text, 'paid'::text, 'released'::text])))
@@ -313,12 +313,6 @@ CREATE INDEX outbox_due ON data.outbox USING btree (next_try) WHERE ((done_at IS
 CREATE INDEX payment_ref ON data.payment USING btree (payment_ref) WHERE (payment_ref IS NOT NULL);
 
 CREATE UNIQUE INDEX hold_line_one_live ON data.hold_line USING btree (buyer, item_id) WHERE ((state = 'held'::text) AND lead);
-
-ALTER TABLE ONLY data.hold_line
-    ADD CONSTRAINT hold_line_hold_id_fkey FOREIGN KEY (hold_id) REFERENCES data.hold(hold_id);
-
-ALTER TABLE ONLY data.hold_line
-    ADD CONSTRAINT hold_line_item_id_bucket_fkey FOREIGN KEY (item_id, bucket) REFERENCES data.stock(item_id, bucket);
 
 ALTER TABLE ONLY data.item_change
     ADD CONSTRAINT item_change_item_id_fkey FOREIGN KEY (item_id) REFERENCES data.item(item_id);

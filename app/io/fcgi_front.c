@@ -185,6 +185,12 @@ front_drop(struct front *front, int fd)
 }
 
 void
+front_release(struct front *front, int fd)
+{
+	front_remove(front, front_find(front, fd));
+}
+
+void
 front_forget(struct front *front, int fd)
 {
 	conn_free(&front->conns, front_find(front, fd));

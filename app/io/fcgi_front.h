@@ -4,8 +4,8 @@
  * One thread calls all of this, but for front_stop.
  *
  * A connection is either here or handed out: front_wait hands it out, and
- * front_keep, front_drop or front_forget ends that. Its descriptor stays the
- * front's, which alone closes it. A second request that a peer sends before
+ * front_keep, front_drop, front_release or front_forget ends that. Until then
+ * its descriptor is the front's, which alone closes it. A second request that a peer sends before
  * it has its answer to the first, against the specification, may be lost.
  */
 #ifndef IO_FCGI_FRONT_H
@@ -53,6 +53,9 @@ front_keep(struct front *front, int fd);
 /* Closes fd. */
 void
 front_drop(struct front *front, int fd);
+/* Takes fd, handed out and answered, out of here: it becomes the caller's. */
+void
+front_release(struct front *front, int fd);
 /* fcgi_begin has closed fd. */
 void
 front_forget(struct front *front, int fd);

@@ -32,6 +32,17 @@ begin atomic
     where i.buckets > (select count(*) from data.stock s
         where s.item_id = i.item_id and s.bucket <= i.buckets)
     union all
+    select 1, 'a line without its stock row', format('hold %s, item %s',
+        l.hold_id, l.item_id)
+    from data.hold_line l
+    where l.state <> 'released' and not exists (select from data.stock s
+        where s.item_id = l.item_id and s.bucket = l.bucket)
+    union all
+    select 2, 'a line without its hold', format('hold %s, item %s',
+        l.hold_id, l.item_id)
+    from data.hold_line l
+    where not exists (select from data.hold h where h.hold_id = l.hold_id)
+    union all
     select 2, 'the lines do not add up to the hold''s amount', h.id
     from data.hold h
     where h.amount is distinct from (select sum(l.qty * l.price)

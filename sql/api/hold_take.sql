@@ -13,7 +13,8 @@
 --   sold-out (free, held)  limit (limit, have, hold)  not-open (opens_in_ms)
 --   paused  closed  no-such-item  mixed-currencies  key-reused:
 --    nothing was taken; of a basket, `item` is the one that stood in the way
--- All lines of a request are taken or none is. Requests are served in their
+-- All lines of a request are taken or none is. All is looked up first, then
+-- decided in memory, one request after the other, then written. Requests are served in their
 -- order, but those that may mean the same hold: all but the first of them
 -- come after the others.
 --
@@ -29,41 +30,198 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     items bigint[];
     moment timestamptz;
+    -- Requests of this round and of later ones.
     round integer[];
-    later integer[];
+    later integer[] := array(select generate_subscripts(p_ids, 1));
+    -- By line, by item, by bucket: see take_lines and take_goods.
+    l_request integer[];
+    l_sku text[];
+    l_qty bigint[];
+    l_paid bigint[];
+    l_hold bigint[];
+    g_item item[];
+    g_sku text[];
+    g_outcome text[];
+    g_members json[];
+    g_free bigint[];
+    g_held bigint[];
+    g_first integer[];
+    g_last integer[];
+    g_short bigint[];
+    s_item bigint[];
+    s_bucket integer[];
+    s_free bigint[];
+    s_taken bigint[];
+    -- The request that is looked at.
+    first integer;
+    upto integer;
+    g integer;
+    h integer;
+    b integer;
+    good item;
+    amount bigint;
+    money text;
+    seconds integer;
+    shown json[];
+    parts bigint[];
+    leads boolean;
+    number bigint;
+    -- What is the same for most.
+    moment_text text;
+    lasts integer;
+    expires timestamptz;
+    expires_text text;
+    left_ms bigint;
+    line_qty bigint;
+    line_json json;
+    holds hold[];
+    lines hold_line[];
 begin
     select array_agg(distinct item_id) into items
     from item where sku = any (p_skus);
     perform api.stock_lock(items);
     moment := clock_timestamp();
-    -- What has expired is free for whoever needs it.
-    while api.hold_lapse(api.take_short(items, p_skus, p_qtys), null, 1000,
-        moment) > 0
+    moment_text := api.iso(moment);
     loop
+        select * into g_item, g_sku, g_outcome, g_members, g_free, g_held,
+            g_first, g_last, g_short, s_item, s_bucket, s_free
+        from api.take_goods(items, p_skus, p_qtys, moment);
+        -- What has expired is free for whoever needs it.
+        exit when g_short is null
+            or api.hold_lapse(g_short, null, 1000, moment) = 0;
     end loop;
-    later := array(select generate_subscripts(p_ids, 1));
     while later <> '{}' loop
         select r.round, r.later into round, later
         from api.take_round(later, p_buyers, p_keys, p_request, p_skus) r;
-        return query select * from api.take_decide(round, p_ids, p_buyers,
-            p_known, p_keys, p_emails, items, p_request, p_skus, p_qtys,
-            moment);
-    end loop;
-end
-$$;
+        select * into l_request, l_sku, l_qty, l_paid, l_hold
+        from api.take_lines(round, p_buyers, p_keys, items, p_request, p_skus,
+            p_qtys, moment);
+        upto := 0;
+        holds := '{}';
+        lines := '{}';
+        s_taken := array_fill(0::bigint,
+            array[coalesce(cardinality(s_item), 0)]);
+        foreach request in array round loop
+            first := upto + 1;
+            upto := first;
+            while l_request[upto + 1] = request loop
+                upto := upto + 1;
+            end loop;
+            buyer := p_buyers[request];
+            outcome := null;
+            document := null;
+            for line in first .. upto loop
+                if l_hold[line] is not null then
+                    select r.outcome, r.buyer, r.document
+                    into outcome, buyer, document
+                    from api.take_again(l_hold[line], p_ids[request], buyer,
+                        p_known[request], p_keys[request], l_sku[first:upto],
+                        l_qty[first:upto], moment) r;
+                    return next;
+                    exit;
+                end if;
+            end loop;
+            continue when outcome is not null;
 
--- Those of the items of which less is free than these lines ask for together.
-create function api.take_short(
-    p_items bigint[], p_skus text[], p_qtys bigint[])
-returns bigint[]
-language plpgsql stable as $$
-begin
-    return (select array_agg(i.item_id) from data.item i
-        where i.item_id = any (p_items)
-            and (select sum(u.qty) from unnest(p_skus, p_qtys) as u (sku, qty)
-                where u.sku = i.sku)
-            > (select sum(total + allowance - held - sold)
-                from data.stock s where s.item_id = i.item_id));
+            amount := 0;
+            money := null;
+            seconds := null;
+            shown := '{}';
+            for line in first .. upto loop
+                -- An item that was added after the locks does not exist yet.
+                if l_sku[line] is distinct from good.sku then
+                    g := array_position(g_sku, l_sku[line]);
+                    good := g_item[g];
+                    line_qty := null;
+                end if;
+                if g is null then
+                    outcome := 'no-such-item';
+                elsif g_outcome[g] is not null then
+                    outcome := g_outcome[g];
+                    document := g_members[g];
+                elsif (l_qty[line] between 1 and good.per_buyer - l_paid[line])
+                    is not true
+                then
+                    outcome := 'limit';
+                    document := api.take_limit(good, buyer, l_paid[line]);
+                elsif l_qty[line] > g_free[g] then
+                    outcome := 'sold-out';
+                    document := json_build_object(
+                        'free', g_free[g], 'held', g_held[g]);
+                elsif money <> good.currency then
+                    outcome := 'mixed-currencies';
+                elsif amount + good.price * l_qty[line] > 99999999 then
+                    outcome := 'limit';
+                end if;
+                if outcome is not null then
+                    -- Of a basket, which one it was.
+                    if upto > first and outcome <> 'mixed-currencies' then
+                        document := coalesce(document::jsonb, '{}')
+                            || jsonb_build_object('item', l_sku[line]);
+                    end if;
+                    return next;
+                    exit;
+                end if;
+                amount := amount + good.price * l_qty[line];
+                money := good.currency;
+                seconds := least(seconds, good.hold_seconds);
+                if line_qty is distinct from l_qty[line] then
+                    line_qty := l_qty[line];
+                    line_json := json_build_object('item', good.sku,
+                        'title', good.title, 'qty', line_qty,
+                        'units', json_build_array());
+                end if;
+                shown := shown || line_json;
+            end loop;
+            continue when outcome is not null;
+
+            if seconds is distinct from lasts then
+                lasts := seconds;
+                expires := moment + make_interval(secs => seconds);
+                expires_text := api.iso(expires);
+                left_ms := api.ms_until(expires, moment);
+            end if;
+            number := nextval('data.hold_hold_id_seq');
+            outcome := 'created';
+            document := api.hold_json(p_ids[request], number, 'held', null,
+                array_to_json(shown), amount, money, moment_text,
+                expires_text, left_ms, false, null, null, 'held');
+            return next;
+            holds := holds || row (number, p_ids[request], p_keys[request],
+                buyer, p_emails[request], amount, money, 'held', null, moment,
+                expires, null)::hold;
+            for line in first .. upto loop
+                h := case when first = upto then g
+                    else array_position(g_sku, l_sku[line]) end;
+                g_free[h] := g_free[h] - l_qty[line];
+                g_held[h] := g_held[h] + l_qty[line];
+                if g_first[h] = g_last[h] then
+                    parts := l_qty[line:line];
+                else
+                    parts := api.stock_allot(s_free[g_first[h]:g_last[h]],
+                        l_qty[line], api.stock_start(buyer));
+                end if;
+                leads := true;
+                for k in 1 .. cardinality(parts) loop
+                    continue when parts[k] = 0;
+                    b := g_first[h] + k - 1;
+                    s_free[b] := s_free[b] - parts[k];
+                    s_taken[b] := s_taken[b] + parts[k];
+                    lines := lines || row (number, s_item[b], s_bucket[b],
+                        parts[k], g_item[h].price, buyer, 'held', expires,
+                        leads)::hold_line;
+                    leads := false;
+                end loop;
+            end loop;
+        end loop;
+        if cardinality(holds) > 0 then
+            -- The conditional update: never_more stands behind it.
+            perform api.stock_move(s_item, s_bucket, s_taken, null);
+            insert into hold overriding system value
+            select * from unnest(holds);
+            insert into hold_line select * from unnest(lines);
+        end if;
+    end loop;
 end
 $$;
 
@@ -76,7 +234,14 @@ language plpgsql stable as $$
 begin
     round := p_nrs;
     later := '{}';
-    if cardinality(p_nrs) = 1 then
+    if cardinality(p_nrs) = 1 or (
+        select count(distinct key) = count(key)
+            and count(distinct buyer) = count(buyer)
+        from (select p_keys[a.request] collate "C" as key,
+                p_buyers[a.request] as buyer
+            from unnest(p_request) as a (request)
+            where a.request = any (p_nrs)) q)
+    then
         return;
     end if;
     later := array(select distinct l.request
@@ -136,198 +301,44 @@ end
 $$;
 
 -- What is known of the items, by item: the item, its SKU, why it cannot be
--- bought now, with members; what is free and held of it. And its buckets that
--- have units free: they stand at first_row to last_row of all such buckets.
+-- bought now, with members; what is free and held of it, and which have less
+-- free than the lines ask for together. And the buckets that have units free:
+-- an item's stand at first_row to last_row of all of them.
 create function api.take_goods(
-    p_items bigint[], p_now timestamptz,
+    p_items bigint[], p_skus text[], p_qtys bigint[], p_now timestamptz,
     out goods data.item[], out skus text[], out outcomes text[],
     out members json[], out free bigint[], out held bigint[],
-    out first_row integer[], out last_row integer[], out row_bucket integer[],
-    out row_free bigint[])
+    out first_row integer[], out last_row integer[], out short bigint[],
+    out row_item bigint[], out row_bucket integer[], out row_free bigint[])
 language plpgsql stable as $$
 begin
+    select array_agg(b.item_id), array_agg(b.bucket), array_agg(b.free)
+    into row_item, row_bucket, row_free
+    from (select item_id, bucket, total + allowance - s.held - sold as free
+        from data.stock s where item_id = any (p_items)
+            and total + allowance > s.held + sold
+        order by item_id, bucket) b;
     select array_agg(i order by i.item_id),
         array_agg(i.sku order by i.item_id),
         array_agg(r.outcome order by i.item_id),
         array_agg(r.members order by i.item_id),
         array_agg(s.free order by i.item_id),
         array_agg(s.held order by i.item_id),
-        array_agg(s.upto - s.rows + 1 order by i.item_id),
-        array_agg(s.upto order by i.item_id)
-    into goods, skus, outcomes, members, free, held, first_row, last_row
-    from (select item_id, n.rows,
-            (sum(n.rows) over (order by item_id))::integer as upto, n.free,
-            n.held
-        from (select b.item_id,
-                (count(*) filter (where b.total + b.allowance
-                    > b.held + b.sold))::integer as rows,
-                sum(b.total + b.allowance - b.held - b.sold)::bigint as free,
-                sum(b.held)::bigint as held
-            from data.stock b where b.item_id = any (p_items)
-            group by b.item_id) n) s
-    join data.item i using (item_id)
-    cross join lateral api.item_refusal(i, p_now) r;
-    select array_agg(b.bucket order by b.item_id, b.bucket),
-        array_agg(b.total + b.allowance - b.held - b.sold
-            order by b.item_id, b.bucket)
-    into row_bucket, row_free
-    from data.stock b where b.item_id = any (p_items)
-        and b.total + b.allowance > b.held + b.sold;
-end
-$$;
-
--- Serves the requests p_nrs, ascending, no two of which may mean the same
--- hold; answers as hold_take does. The stock rows of p_items are locked. All is
--- looked up first, then decided in memory, one request after the other, then
--- written.
-create function api.take_decide(
-    p_nrs integer[], p_ids text[], p_buyers uuid[], p_known boolean[],
-    p_keys text[], p_emails text[], p_items bigint[], p_request integer[],
-    p_skus text[], p_qtys bigint[], p_now timestamptz)
-returns table (request integer, outcome text, buyer uuid, document text)
-language plpgsql as $$
-declare
-    -- By line, by item, by stock row: see take_lines and take_goods.
-    l_request integer[];
-    l_sku text[];
-    l_qty bigint[];
-    l_paid bigint[];
-    l_hold bigint[];
-    g_item data.item[];
-    g_sku text[];
-    g_outcome text[];
-    g_members json[];
-    g_free bigint[];
-    g_held bigint[];
-    g_first integer[];
-    g_last integer[];
-    s_bucket integer[];
-    s_free bigint[];
-    first integer; -- the request's lines
-    upto integer := 0;
-    g integer;
-    item data.item;
-    amount bigint;
-    money text;
-    seconds integer;
-    shown json[];
-    parts bigint[];
-    leads boolean;
-    number bigint;
-    expires timestamptz;
-    holds data.hold[] := '{}';
-    lines data.hold_line[] := '{}';
-begin
-    select * into l_request, l_sku, l_qty, l_paid, l_hold
-    from api.take_lines(p_nrs, p_buyers, p_keys, p_items, p_request, p_skus,
-        p_qtys, p_now);
-    select * into g_item, g_sku, g_outcome, g_members, g_free, g_held,
-        g_first, g_last, s_bucket, s_free
-    from api.take_goods(p_items, p_now);
-    foreach request in array p_nrs loop
-        first := upto + 1;
-        upto := first;
-        while l_request[upto + 1] = request loop
-            upto := upto + 1;
-        end loop;
-        buyer := p_buyers[request];
-        outcome := null;
-        document := null;
-        for line in first .. upto loop
-            if l_hold[line] is not null then
-                select r.outcome, r.buyer, r.document
-                into outcome, buyer, document
-                from api.take_again(l_hold[line], p_ids[request], buyer,
-                    p_known[request], p_keys[request], l_sku[first:upto],
-                    l_qty[first:upto], p_now) r;
-                return next;
-                exit;
-            end if;
-        end loop;
-        continue when outcome is not null;
-
-        amount := 0;
-        money := null;
-        seconds := null;
-        shown := '{}';
-        for line in first .. upto loop
-            -- An item that was added after the locks does not exist yet.
-            g := array_position(g_sku, l_sku[line]);
-            item := g_item[g];
-            if g is null then
-                outcome := 'no-such-item';
-            elsif g_outcome[g] is not null then
-                outcome := g_outcome[g];
-                document := g_members[g];
-            elsif (l_qty[line] between 1 and item.per_buyer - l_paid[line])
-                is not true
-            then
-                outcome := 'limit';
-                document := api.take_limit(item, buyer, l_paid[line]);
-            elsif l_qty[line] > g_free[g] then
-                outcome := 'sold-out';
-                document := json_build_object(
-                    'free', g_free[g], 'held', g_held[g]);
-            elsif money <> item.currency then
-                outcome := 'mixed-currencies';
-            elsif amount + item.price * l_qty[line] > 99999999 then
-                outcome := 'limit';
-            end if;
-            if outcome is not null then
-                -- Of a basket, which one it was.
-                if upto > first and outcome <> 'mixed-currencies' then
-                    document := coalesce(document::jsonb, '{}')
-                        || jsonb_build_object('item', l_sku[line]);
-                end if;
-                return next;
-                exit;
-            end if;
-            amount := amount + item.price * l_qty[line];
-            money := item.currency;
-            seconds := least(seconds, item.hold_seconds);
-            shown := shown || json_build_object('item', item.sku,
-                'title', item.title, 'qty', l_qty[line],
-                'units', json_build_array());
-        end loop;
-        continue when outcome is not null;
-
-        number := nextval('data.hold_hold_id_seq');
-        expires := p_now + make_interval(secs => seconds);
-        holds := holds || row (number, p_ids[request], p_keys[request], buyer,
-            p_emails[request], amount, money, 'held', null, p_now, expires,
-            null)::data.hold;
-        outcome := 'created';
-        document := api.hold_json(p_ids[request], number, 'held', null,
-            array_to_json(shown), amount, money, p_now, expires, false, null,
-            null, 'held');
-        return next;
-        for line in first .. upto loop
-            g := array_position(g_sku, l_sku[line]);
-            g_free[g] := g_free[g] - l_qty[line];
-            g_held[g] := g_held[g] + l_qty[line];
-            parts := api.stock_allot(s_free[g_first[g]:g_last[g]],
-                l_qty[line], api.stock_start(buyer));
-            leads := true;
-            for b in g_first[g] .. g_last[g] loop
-                amount := parts[b - g_first[g] + 1];
-                continue when amount = 0;
-                s_free[b] := s_free[b] - amount;
-                lines := lines || row (number, g_item[g].item_id, s_bucket[b],
-                    amount, g_item[g].price, buyer, 'held', expires,
-                    leads)::data.hold_line;
-                leads := false;
-            end loop;
-        end loop;
-    end loop;
-    if holds = '{}' then
-        return;
-    end if;
-    -- The conditional update: never_more stands behind it.
-    perform api.stock_move(array_agg(l.item_id), array_agg(l.bucket),
-        array_agg(l.qty), null) from unnest(lines) l;
-    insert into data.hold overriding system value
-    select * from unnest(holds);
-    insert into data.hold_line select * from unnest(lines);
+        array_agg(array_position(row_item, i.item_id) order by i.item_id),
+        array_agg(array_position(row_item, i.item_id) + s.rows - 1
+            order by i.item_id),
+        array_agg(i.item_id) filter (where s.free < (select sum(u.qty)
+            from unnest(p_skus, p_qtys) as u (sku, qty) where u.sku = i.sku))
+    into goods, skus, outcomes, members, free, held, first_row, last_row,
+        short
+    from data.item i
+    cross join lateral (select sum(b.held)::bigint as held,
+            sum(b.total + b.allowance - b.held - b.sold)::bigint as free,
+            (count(*) filter (where b.total + b.allowance
+                > b.held + b.sold))::integer as rows
+        from data.stock b where b.item_id = i.item_id) s
+    cross join lateral api.item_refusal(i, p_now) r
+    where i.item_id = any (p_items);
 end
 $$;
 

@@ -185,6 +185,10 @@ test("page prints a whole product page, escaped", async () => {
 	assert.match(page.out, /&lt;b&gt;&amp;/);
 	assert.doesNotMatch(page.out, /\{\{|<b>&/);
 	assert.ok(page.out.includes(`name="item" value="${sku}"`));
+	// nginx chooses the worker by the address, whatever is in an SKU.
+	const odd = await shop.item({ sku: `A&B =é-${shop.sku()}` });
+	assert.ok((await shop.lastpair("page", odd)).out.includes(
+		`action="/hold?item=${encodeURIComponent(odd)}"`));
 	const index = await shop.lastpair("page", "--index");
 	assert.ok(index.out.includes(`href="/item/${sku}"`));
 });

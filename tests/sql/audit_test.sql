@@ -1,7 +1,7 @@
 -- The audit finds each kind of damage, made here by hand one at a time.
 begin;
 \ir lib/fixture.sql
-select plan(32);
+select plan(34);
 select t.item('A', 10, per_buyer => 2);
 select t.item('B', 10);
 select t.take(1, 1, 'A');                            -- held
@@ -57,6 +57,13 @@ select is(t.damage($$update data.stock set sold = 1 where item_id
 select is(t.damage($$delete from data.stock where item_id
     = (select item_id from data.item where sku = 'B')$$),
     '1 an item without a stock row: B', 'no stock row');
+select is(t.damage($$update data.hold_line set bucket = 7 where hold_id
+    = t.of(1)$$), format('1 a line without its stock row: hold %s, item %s; '
+    '1 stock says 1 held, the holds say 0: A bucket 1', t.of(1),
+    (select item_id from data.item where sku = 'A')), 'units from nowhere');
+select is(t.damage($$delete from data.hold where hold_id = t.of(4)$$),
+    format('2 a line without its hold: hold %s, item %s', t.of(4),
+    (select item_id from data.item where sku = 'B')), 'units of nobody');
 select is(t.damage($$update data.item set buckets = 2 where sku = 'B'$$),
     '1 an item without a stock row: B', 'one of two is missing');
 -- Promise 2

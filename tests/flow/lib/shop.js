@@ -170,7 +170,8 @@ async function reload() {
 	await until("all processes are new", () => {
 		const after = processes();
 		return after.size === before.size && [...before].every(
-			([name, pid]) => after.has(name) && !isAlive(pid));
+			([name, pid]) => after.has(name) &&
+				after.get(name) !== pid && !isAlive(pid));
 	}, { within: 30000 });
 }
 

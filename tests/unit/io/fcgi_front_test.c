@@ -251,6 +251,31 @@ does_not_release_what_is_out(void **state)
 	(void)close(peer);
 }
 
+/* What is answered may go on elsewhere, whatever waits for it by then. */
+static void
+releases_what_was_out(void **state)
+{
+	struct front *next = front_open();
+	int peer = join(front);
+	int fd;
+
+	(void)state;
+	send_all(peer, &request);
+	assert_int_equal(front_wait(front, &fd, 1, 0), 1);
+	begin(fd);
+	assert_true(reply());
+	expect_answer(peer);
+	send_all(peer, &request);
+	front_release(front, fd);
+	assert_int_equal(front_count(front), 0);
+	assert_int_equal(serve(front), 0);
+	front_adopt(next, fd);
+	assert_int_equal(serve(next), 1);
+	expect_answer(peer);
+	(void)close(peer);
+	front_close(next);
+}
+
 static void
 shares_a_socket_with_another(void **state)
 {
@@ -310,7 +335,7 @@ main(void)
 	    TEST(sees_a_request_that_comes_before_it_is_kept),
 	    TEST(ends_one_that_sends_two_at_once),
 	    TEST(hands_out_in_the_order_of_arrival), TEST(hands_connections_on),
-	    TEST(does_not_release_what_is_out),
+	    TEST(does_not_release_what_is_out), TEST(releases_what_was_out),
 	    TEST(shares_a_socket_with_another),
 	    TEST(wakes_for_each_write), /* the last: it stops */
 	};
