@@ -112,13 +112,16 @@ create function api.event_unpark() returns void
 language plpgsql as $$
 begin
     perform api.event_apply(parked.event_seq)
-    from (select e.event_seq from data.outbox o
-        join data.payment p using (payment_id)
-        join data.hold h using (hold_id)
-        join data.event e on e.hold = h.id and e.provider = p.provider
+    from (with waiting as materialized (
+            select event_seq, provider, hold from data.event
+            where outcome = 'unmatched')
+        select w.event_seq from waiting w
+        join data.hold h on h.id = w.hold
+        join data.payment p on p.hold_id = h.hold_id
+            and p.provider = w.provider
+        join data.outbox o using (payment_id)
         where o.kind = 'open' and o.done_at is null and not o.stuck
-            and e.outcome = 'unmatched'
-        order by e.event_seq limit 1) parked;
+        order by w.event_seq limit 1) parked;
 end
 $$;
 

@@ -17,9 +17,10 @@ create function api.hold_json(
     p_left_ms bigint, p_existing boolean, p_payment json, p_refund json,
     p_view text)
 returns text
-language sql immutable parallel safe
--- Put together by hand, as json_build_object is the dearest part of a hold:
--- what is not JSON here already is a number or a word of ours.
+language sql stable parallel safe
+-- Put together by hand, as json_build_object would be the dearest part of a
+-- hold: what is not JSON here already is a number or a word of ours. As what is
+-- in it is stable, so must this be, or it would be called instead of inlined.
 return '{"id" : "' || p_id || '", "order" : "ord_' || p_number
     || '", "state" : "' || p_state
     || '", "reason" : ' || coalesce('"' || p_reason || '"', 'null')

@@ -34,6 +34,8 @@ declare
     round integer[];
     later integer[] := array(select generate_subscripts(p_ids, 1));
     -- By line, by item, by bucket: see take_lines and take_goods.
+    asked record;
+    goods record;
     l_request integer[];
     l_sku text[];
     l_qty bigint[];
@@ -41,13 +43,11 @@ declare
     l_hold bigint[];
     g_item item[];
     g_sku text[];
-    g_outcome text[];
-    g_members json[];
     g_free bigint[];
     g_held bigint[];
     g_first integer[];
     g_last integer[];
-    g_short bigint[];
+    g_outcome text[];
     s_item bigint[];
     s_bucket integer[];
     s_free bigint[];
@@ -77,25 +77,41 @@ declare
     holds hold[];
     lines hold_line[];
 begin
-    select array_agg(distinct item_id) into items
+    select array_agg(distinct item_id order by item_id) into items
     from item where sku = any (p_skus);
     perform api.stock_lock(items);
     moment := clock_timestamp();
     moment_text := api.iso(moment);
     loop
-        select * into g_item, g_sku, g_outcome, g_members, g_free, g_held,
-            g_first, g_last, g_short, s_item, s_bucket, s_free
-        from api.take_goods(items, p_skus, p_qtys, moment);
+        goods := api.take_goods(items, p_skus, p_qtys, moment);
         -- What has expired is free for whoever needs it.
-        exit when g_short is null
-            or api.hold_lapse(g_short, null, 1000, moment) = 0;
+        exit when goods.short is null
+            or api.hold_lapse(goods.short, null, 1000, moment) = 0;
     end loop;
+    g_item := goods.items;
+    g_sku := goods.skus;
+    g_outcome := goods.outcomes;
+    g_first := goods.first_row;
+    g_last := goods.last_row;
+    g_free := goods.free;
+    g_held := goods.held;
+    s_item := goods.row_item;
+    s_bucket := goods.row_bucket;
+    s_free := goods.row_free;
     while later <> '{}' loop
-        select r.round, r.later into round, later
-        from api.take_round(later, p_buyers, p_keys, p_request, p_skus) r;
-        select * into l_request, l_sku, l_qty, l_paid, l_hold
-        from api.take_lines(round, p_buyers, p_keys, items, p_request, p_skus,
-            p_qtys, moment);
+        round := later;
+        later := api.take_later(later, p_buyers, p_keys, p_request, p_skus);
+        if later <> '{}' then
+            round := array(select nr from unnest(round) nr
+                where nr <> all (later) order by nr);
+        end if;
+        asked := api.take_lines(round, p_buyers, p_keys, items, g_sku,
+            p_request, p_skus, p_qtys, moment);
+        l_request := asked.requests;
+        l_sku := asked.skus;
+        l_qty := asked.qtys;
+        l_paid := asked.paid;
+        l_hold := asked.holds;
         upto := 0;
         holds := '{}';
         lines := '{}';
@@ -138,7 +154,7 @@ begin
                     outcome := 'no-such-item';
                 elsif g_outcome[g] is not null then
                     outcome := g_outcome[g];
-                    document := g_members[g];
+                    document := goods.members[g];
                 elsif (l_qty[line] between 1 and good.per_buyer - l_paid[line])
                     is not true
                 then
@@ -225,15 +241,14 @@ begin
 end
 $$;
 
--- Of the requests p_nrs, those that can be served together: of several by one
--- key, or for one item by one buyer, only the first.
-create function api.take_round(
+-- Of the requests p_nrs, those that must wait for others: of several by one
+-- key, or for one item by one buyer, all but the first.
+create function api.take_later(
     p_nrs integer[], p_buyers uuid[], p_keys text[], p_request integer[],
-    p_skus text[], out round integer[], out later integer[])
+    p_skus text[])
+returns integer[]
 language plpgsql stable as $$
 begin
-    round := p_nrs;
-    later := '{}';
     if cardinality(p_nrs) = 1 or (
         select count(distinct key) = count(key)
             and count(distinct buyer) = count(buyer)
@@ -242,9 +257,9 @@ begin
             from unnest(p_request) as a (request)
             where a.request = any (p_nrs)) q)
     then
-        return;
+        return '{}';
     end if;
-    later := array(select distinct l.request
+    return array(select distinct l.request
         from (select a.request, p_keys[a.request] as key,
                 row_number() over (partition by p_buyers[a.request], a.sku
                     order by a.request) as nr_by_buyer,
@@ -253,21 +268,18 @@ begin
             from unnest(p_request, p_skus) as a (request, sku)
             where a.request = any (p_nrs)) l
         where l.nr_by_buyer > 1 or (l.nr_by_key > 1 and l.key is not null));
-    if later <> '{}' then
-        round := array(select nr from unnest(p_nrs) nr
-            where nr <> all (later) order by nr);
-    end if;
 end
 $$;
 
--- What is known of the lines of the requests p_nrs, by request and SKU: `paid`
+-- What is known of the lines of the requests p_nrs, by request and SKU; p_names
+-- are the SKUs of p_items. `paid`:
 -- units that the buyer has bought; `hold`, the one that the request's key or
 -- the buyer's live hold of the item leads to. A buyer's own that has expired
 -- would stand in the way and is returned.
 create function api.take_lines(
     p_nrs integer[], p_buyers uuid[], p_keys text[], p_items bigint[],
-    p_request integer[], p_skus text[], p_qtys bigint[], p_now timestamptz,
-    out requests integer[], out skus text[], out qtys bigint[],
+    p_names text[], p_request integer[], p_skus text[], p_qtys bigint[],
+    p_now timestamptz, out requests integer[], out skus text[], out qtys bigint[],
     out paid bigint[], out holds bigint[])
 language plpgsql as $$
 declare
@@ -290,7 +302,8 @@ begin
                 where l.buyer = p_buyers[a.request]
                     and l.item_id = i.item_id and l.state = 'paid') as paid
         from unnest(p_request, p_skus, p_qtys) as a (request, sku, qty)
-        left join data.item i on i.sku = a.sku
+        cross join lateral (select
+            p_items[array_position(p_names, a.sku)] as item_id) i
         where a.request = any (p_nrs)
         order by a.request, a.sku) q;
     if some_expired then
@@ -306,7 +319,7 @@ $$;
 -- an item's stand at first_row to last_row of all of them.
 create function api.take_goods(
     p_items bigint[], p_skus text[], p_qtys bigint[], p_now timestamptz,
-    out goods data.item[], out skus text[], out outcomes text[],
+    out items data.item[], out skus text[], out outcomes text[],
     out members json[], out free bigint[], out held bigint[],
     out first_row integer[], out last_row integer[], out short bigint[],
     out row_item bigint[], out row_bucket integer[], out row_free bigint[])
@@ -318,27 +331,25 @@ begin
         from data.stock s where item_id = any (p_items)
             and total + allowance > s.held + sold
         order by item_id, bucket) b;
-    select array_agg(i order by i.item_id),
-        array_agg(i.sku order by i.item_id),
-        array_agg(r.outcome order by i.item_id),
-        array_agg(r.members order by i.item_id),
-        array_agg(s.free order by i.item_id),
-        array_agg(s.held order by i.item_id),
-        array_agg(array_position(row_item, i.item_id) order by i.item_id),
-        array_agg(array_position(row_item, i.item_id) + s.rows - 1
-            order by i.item_id),
-        array_agg(i.item_id) filter (where s.free < (select sum(u.qty)
-            from unnest(p_skus, p_qtys) as u (sku, qty) where u.sku = i.sku))
-    into goods, skus, outcomes, members, free, held, first_row, last_row,
+    select array_agg(g.item), array_agg((g.item).sku), array_agg(g.outcome),
+        array_agg(g.members), array_agg(g.free), array_agg(g.held),
+        array_agg(g.first_row), array_agg(g.first_row + g.rows - 1),
+        array_agg((g.item).item_id) filter (where g.free < (select sum(u.qty)
+            from unnest(p_skus, p_qtys) as u (sku, qty)
+            where u.sku = (g.item).sku))
+    into items, skus, outcomes, members, free, held, first_row, last_row,
         short
-    from data.item i
-    cross join lateral (select sum(b.held)::bigint as held,
-            sum(b.total + b.allowance - b.held - b.sold)::bigint as free,
-            (count(*) filter (where b.total + b.allowance
-                > b.held + b.sold))::integer as rows
-        from data.stock b where b.item_id = i.item_id) s
-    cross join lateral api.item_refusal(i, p_now) r
-    where i.item_id = any (p_items);
+    from (select i as item, r.outcome, r.members, s.free, s.held, s.rows,
+            array_position(row_item, i.item_id) as first_row
+        from data.item i
+        cross join lateral (select sum(b.held)::bigint as held,
+                sum(b.total + b.allowance - b.held - b.sold)::bigint as free,
+                (count(*) filter (where b.total + b.allowance
+                    > b.held + b.sold))::integer as rows
+            from data.stock b where b.item_id = i.item_id) s
+        cross join lateral api.item_refusal(i, p_now) r
+        where i.item_id = any (p_items)
+        order by i.item_id) g;
 end
 $$;
 

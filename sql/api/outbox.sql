@@ -59,16 +59,18 @@ begin
     perform api.event_unpark();
     with ended as (
         select p.payment_id
-        from outbox o
+        from (select o.payment_id from outbox o
+            where o.kind = 'open' and o.try = 0
+                and o.done_at is null and not o.stuck
+                and o.next_try <= clock_timestamp()
+            order by o.next_try limit greatest(p_limit, 20)) o
         join payment p on p.payment_id = o.payment_id
         join hold h on h.hold_id = p.hold_id
-        where o.kind = 'open' and o.try = 0
-            and o.done_at is null and not o.stuck
-            and (h.state <> 'held' or h.expires_at <= clock_timestamp())
+        where (h.state <> 'held' or h.expires_at <= clock_timestamp())
         for update of p skip locked),
     unasked as (
         update outbox o set done_at = clock_timestamp() from ended e
-        where o.payment_id = e.payment_id and o.kind = 'open' and o.try = 0
+        where o.kind = 'open' and o.payment_id = e.payment_id and o.try = 0
             and o.done_at is null and not o.stuck
         returning o.payment_id)
     update payment p set state = 'expired' from unasked u

@@ -16,13 +16,22 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     target hold;
     latest payment;
+    seen record;
     moment timestamptz;
     early boolean := exists (
         select from event e where e.hold = p_id and e.outcome = 'unmatched');
 begin
+    -- Who asks again while the page is being opened changes nothing: one look,
+    -- no lock, so no commit that the disk must confirm.
+    select h as hold, p as payment into seen from hold h
+    left join payment p on p.hold_id = h.hold_id and p.attempt = (
+        select max(attempt) from payment where hold_id = h.hold_id)
+    where h.id = p_id;
+    target := seen.hold;
+    latest := seen.payment;
     if early then
         target := api.hold_lock(p_id);
-    else
+    elsif latest.payment_id is null or latest.state = 'refused' then
         select * into target from hold where id = p_id for update;
     end if;
     moment := clock_timestamp();
@@ -33,8 +42,10 @@ begin
         outcome := 'not-yours';
         return;
     end if;
-    select * into latest from payment p
-    where p.hold_id = target.hold_id order by attempt desc limit 1;
+    if early or latest.payment_id is null or latest.state = 'refused' then
+        select * into latest from payment p
+        where p.hold_id = target.hold_id order by attempt desc limit 1;
+    end if;
     if target.state = 'held' and target.expires_at > moment
         and (latest.payment_id is null
             or (latest.state = 'refused' and latest.attempt < 9
