@@ -58,19 +58,33 @@ task_name(const struct task *task)
 	log_request(id);
 }
 
-bool
-task_run(struct task *task, const struct web *web)
+static struct exchange *
+task_exchange(struct task *task, const struct web *web)
 {
 	struct exchange *x = &task->x;
 
-	task_name(task);
 	x->web = web;
 	x->fcgi = task->fcgi;
 	x->request = &task->request;
 	x->reply = &task->reply;
+	return x;
+}
+
+bool
+task_run(struct task *task, const struct web *web)
+{
+	struct exchange *x = task_exchange(task, web);
+
+	task_name(task);
 	route(x);
 	log_request(NULL);
 	return !x->resume;
+}
+
+void
+task_refuse(struct task *task, const struct web *web)
+{
+	route_busy(task_exchange(task, web));
 }
 
 void

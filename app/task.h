@@ -33,6 +33,9 @@ task_begin(struct task *task, int fd);
 /* Runs its handler. True: answered, else it waits for the lane. */
 bool
 task_run(struct task *task, const struct web *web);
+/* Makes the answer that there is no room for it now. */
+void
+task_refuse(struct task *task, const struct web *web);
 /* Goes on with one that has been through the lane. */
 void
 task_resume(struct task *task);

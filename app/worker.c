@@ -28,6 +28,9 @@
  * in its connection. The lane is fed well with two batches.
  */
 #define TASKS_MAX 512
+/* Of these, those that request threads have or will have: the rest is kept for
+ * holds, and who comes beyond is told that the shop is busy. */
+#define POOL_MAX 384
 /* Begun in one turn, so that answers are not kept waiting. */
 #define TURN_MAX 128
 /* The longest wait, so that the supervisor sees signs of life. */
@@ -54,6 +57,7 @@ struct worker {
 	int wake_fd;
 	struct task_list spare;
 	size_t tasks; /* under way */
+	size_t pooled; /* of these, the pool's */
 	bool serves[SHARDS];
 	int64_t strays_until_ms; /* connections may be here of others' shards */
 	bool ending;
@@ -146,12 +150,17 @@ worker_begin(struct worker *worker, int fd, struct lane_call **calls)
 		/* libfcgi has closed it. */
 		front_forget(worker->front, fd);
 		worker_spare(worker, task);
-	} else if (!route_is_quick(&task->request)) {
+	} else if (route_is_quick(&task->request)) {
+		if (task_run(task, &worker->web))
+			worker_answer(worker, task);
+		else
+			*calls = &task->x.call;
+	} else if (worker->pooled < POOL_MAX) {
+		worker->pooled++;
 		pool_put(worker->pool, task);
-	} else if (task_run(task, &worker->web)) {
-		worker_answer(worker, task);
 	} else {
-		*calls = &task->x.call;
+		task_refuse(task, &worker->web);
+		worker_answer(worker, task);
 	}
 }
 
@@ -190,8 +199,10 @@ worker_answers(struct worker *worker)
 		worker_answer(worker, task);
 	}
 	pool_done(worker->pool, &done);
-	while ((task = task_list_take(&done)))
+	while ((task = task_list_take(&done))) {
+		worker->pooled--;
 		worker_end_task(worker, task);
+	}
 }
 
 /* Hands the connections on that no request is open on. */

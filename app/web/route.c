@@ -173,17 +173,44 @@ route_is_quick(const struct request *request)
 					     : route->get_is_quick);
 }
 
-void
-route(struct exchange *x)
+static const struct route *
+route_begin(struct exchange *x, struct str *name)
 {
 	const struct token_secrets secrets = conf_secrets(x->web->conf);
-	struct str method = x->request->method;
-	struct str name = {NULL, 0};
-	const struct route *route = route_find(x->request->path, &name);
+	const struct route *route = route_find(x->request->path, name);
 
 	x->cacheable = false;
 	x->audience = audience_find(x, route);
 	buyer_find(&x->buyer, x->request->cookie, &secrets);
+	return route;
+}
+
+static void
+route_end(struct exchange *x)
+{
+	if (!x->cacheable)
+		exchange_header(x, "Cache-Control", "no-store");
+}
+
+void
+route_busy(struct exchange *x)
+{
+	struct str name;
+
+	(void)route_begin(x, &name);
+	problem_say(x, "busy",
+	    "More is asked than can be answered. Try again "
+	    "in a moment.");
+	route_end(x);
+}
+
+void
+route(struct exchange *x)
+{
+	struct str method = x->request->method;
+	struct str name = {NULL, 0};
+	const struct route *route = route_begin(x, &name);
+
 	if (!route)
 		problem_say(x, "not-found",
 		    "There is nothing at this address.");
@@ -193,6 +220,5 @@ route(struct exchange *x)
 		route_post(x, route, name);
 	else
 		route_refuse_method(x, route);
-	if (!x->cacheable)
-		exchange_header(x, "Cache-Control", "no-store");
+	route_end(x);
 }

@@ -19,5 +19,8 @@ route_is_quick(const struct request *request);
  */
 void
 route(struct exchange *x);
+/* Answers that there is no room for it now (503), without its handler. */
+void
+route_busy(struct exchange *x);
 
 #endif
