@@ -59,7 +59,14 @@ FAKE_SRC := $(filter-out $(TEST_SRC), \
 	$(sort $(shell find tests/unit -name '*.c' 2>/dev/null)))
 FAKE_OBJ := $(FAKE_SRC:%.c=$(B)/obj/%.o)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
-TESTS_CFLAGS = -Itests/unit -Wno-unused-parameter
+TESTS_CFLAGS = -Itests/unit -Itests/bench -Wno-unused-parameter
+
+# Programs that measure; what else is there is the load engine.
+BENCH_SRC := $(sort $(wildcard tests/bench/*.c))
+BENCH_MAIN := $(filter $(addprefix tests/bench/,load.c empty.c drill.c), \
+	$(BENCH_SRC))
+BENCH_OBJ := $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(BENCH_MAIN), \
+	$(BENCH_SRC)))
 
 .PHONY: all
 all: $(B)/lastpair $(TESTS) ## builds build/lastpair and the unit tests
@@ -79,6 +86,16 @@ $(B)/libfakes.a: $(FAKE_OBJ)
 	@rm -f $@
 	@ar -rcsD $@ $^
 
+$(B)/libbench.a: $(BENCH_OBJ)
+	@mkdir -p $(@D)
+	@rm -f $@
+	@ar -rcsD $@ $^
+
+$(B)/bench/%: $(B)/obj/tests/bench/%.o $(B)/libbench.a $(B)/liblastpair.a
+	@mkdir -p $(@D)
+	@echo "building $@"
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(B)/obj/app/%.o: app/%.c Makefile | packages
 	@mkdir -p $(@D)
 	@echo "compiling $<"
@@ -96,9 +113,15 @@ $(B)/tests/%: $(B)/obj/tests/%.o $(B)/libfakes.a $(B)/liblastpair.a
 	@mkdir -p $(@D)
 	@$(CC) $(LDFLAGS) -Wl,-z,muldefs -o $@ $^ $(LIBS) $(PKG_TEST)
 
+$(B)/tests/unit/bench/%: $(B)/obj/tests/unit/bench/%.o $(B)/libbench.a \
+	$(B)/liblastpair.a
+	@mkdir -p $(@D)
+	@$(CC) $(LDFLAGS) -o $@ $^ $(LIBS) $(PKG_TEST)
+
 # No intermediate file is thrown away.
 .SECONDARY:
--include $(OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/obj/%.d) $(FAKE_OBJ:.o=.d)
+-include $(OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/obj/%.d) $(FAKE_OBJ:.o=.d) \
+	$(BENCH_SRC:%.c=$(B)/obj/%.d)
 
 # What the recipes above need; quick when nothing is missing.
 .PHONY: packages packages-test packages-fresh
@@ -147,10 +170,12 @@ install: $(B)/lastpair ## installs below DESTDIR and PREFIX (/usr/local)
 	done
 
 .PHONY: bench drill deb
-bench: ## measures; not in this version
-	@echo "make bench: this version has no benchmark yet" >&2; exit 2
-drill: ## a whole on-sale; not in this version
-	@echo "make drill: this version has no load generator yet" >&2; exit 2
+# BENCH_SECONDS, BENCH_ONLY and BENCH_PAST: see tests/bench/README.md.
+bench: packages $(B)/lastpair $(B)/bench/load $(B)/bench/empty ## measures; writes build/bench.json
+	@tests/bench/bench.sh
+# BUYERS, UNITS, SECONDS, EARLY, KILL, SEED: see tests/bench/DRILL.md.
+drill: packages $(B)/lastpair $(B)/bench/drill ## a whole on-sale
+	@DRILL_SECONDS="$(SECONDS)" tests/bench/drill.sh
 deb: ## a Debian package; not in this version
 	@echo "make deb: this version has no debian/ folder yet;" \
 		"make install DESTDIR=... works" >&2; exit 2

@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 STAMPS=build/lint
-FLAGS=(-std=c17 -Iapp -Itests/unit -D_POSIX_C_SOURCE=200809L
+FLAGS=(-std=c17 -Iapp -Itests/unit -Itests/bench -D_POSIX_C_SOURCE=200809L
 	-D_DEFAULT_SOURCE -Wno-unused-parameter)
 read -ra libraries < <(pkg-config --cflags libpq libcurl yajl inih cmocka)
 FLAGS+=("${libraries[@]}")
