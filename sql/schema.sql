@@ -255,9 +255,6 @@ ALTER TABLE ONLY data.hold
 ALTER TABLE ONLY data.hold
     ADD CONSTRAINT hold_pkey PRIMARY KEY (hold_id);
 
-ALTER TABLE ONLY data.hold_line
-    ADD CONSTRAINT hold_line_pkey PRIMARY KEY (hold_id, item_id, bucket);
-
 ALTER TABLE ONLY data.item
     ADD CONSTRAINT item_pkey PRIMARY KEY (item_id);
 
@@ -313,6 +310,8 @@ CREATE INDEX outbox_due ON data.outbox USING btree (next_try) WHERE ((done_at IS
 CREATE INDEX payment_ref ON data.payment USING btree (payment_ref) WHERE (payment_ref IS NOT NULL);
 
 CREATE UNIQUE INDEX hold_line_one_live ON data.hold_line USING btree (buyer, item_id) WHERE ((state = 'held'::text) AND lead);
+
+CREATE UNIQUE INDEX hold_line_part ON data.hold_line USING btree (hold_id, ((+ item_id)), bucket);
 
 ALTER TABLE ONLY data.item_change
     ADD CONSTRAINT item_change_item_id_fkey FOREIGN KEY (item_id) REFERENCES data.item(item_id);

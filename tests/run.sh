@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh [SUITE...]: runs the tests and counts them. Suites, in order: unit, sql,
-# isolation, flow, browser, sanitize. Each has what it needs of its own: a
+# isolation, flow, single, browser, sanitize, threads. Each has what it needs of its own: a
 # throwaway cluster, a demo shop on free ports. The last line is
 # "N passed, N failed"; a suite that ran no test is a failure.
 set -uo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=app/demo/conf.sh
 . app/demo/conf.sh
 
-ALL=(unit sql isolation flow browser sanitize)
+ALL=(unit sql isolation flow single browser sanitize threads)
 OUT=$ROOT/build/test
 # No unit test program, no file of another suite may take longer.
 UNIT_SECONDS=60
@@ -289,11 +289,13 @@ npm_ready() {
 	touch tests/node_modules/.package-lock.json
 }
 
-# node_run SUITE NAME: each file of tests/SUITE, one after the other.
+# node_run SUITE NAME: each file of tests/SUITE, or those in FILES, one after the
+# other.
 node_run() {
 	local file tap status before number
 	npm_ready || { broken "npm"; return; }
-	for file in tests/"$1"/*.test.js tests/"$1"/*.test.mjs; do
+	# shellcheck disable=SC2086
+	for file in ${FILES:-tests/$1/*.test.js tests/$1/*.test.mjs}; do
 		[ -e "$file" ] || continue
 		note "$file"
 		tap=$OUT/$2-$(basename "$file").tap
@@ -335,6 +337,14 @@ suite_flow() {
 	pages flow flow build
 }
 
+# --- single: flow again, with each hold in a transaction of its own
+
+suite_single() {
+	export LASTPAIR_SERVER_BATCH_MAX=1
+	pages flow single build
+	unset LASTPAIR_SERVER_BATCH_MAX
+}
+
 suite_browser() {
 	pages browser browser build
 }
@@ -353,6 +363,26 @@ suite_sanitize() {
 	unset ASAN_OPTIONS UBSAN_OPTIONS
 }
 
+# --- threads: what several threads and processes share, watched for races: the
+# unit tests, then a shop under those files of flow that press it hardest
+
+THREADS_FLOW='bucket concurrency crowd hold kept key lost reload'
+
+suite_threads() {
+	local files=()
+	if ! make --no-print-directory SANITIZE=thread all; then
+		broken "the build"
+		return
+	fi
+	# Forking with threads about is what the supervisor never does.
+	export TSAN_OPTIONS=exitcode=99:halt_on_error=1
+	unit_run build-tsan tsan
+	# shellcheck disable=SC2086
+	mapfile -t files < <(printf 'tests/flow/%s.test.js\n' $THREADS_FLOW)
+	FILES=${files[*]} pages flow tsan build-tsan
+	unset TSAN_OPTIONS
+}
+
 # --- all together
 
 # environment: nothing of the caller's reaches the tests by accident.
@@ -360,7 +390,7 @@ environment() {
 	local name
 	for name in $(compgen -e); do
 		case $name in
-		LASTPAIR_* | PG[A-Z]* | *_proxy | *_PROXY | NODE_OPTIONS)
+		LASTPAIR_* | PG[A-Z]* | FILES | *_proxy | *_PROXY | NODE_OPTIONS)
 			unset "$name" ;;
 		PORT | PAY_PORT | RUN_DIR | BUILD | SUITES | MAKE[A-Z]* | MFLAGS)
 			unset "$name" ;;
@@ -379,7 +409,8 @@ main() {
 	done
 	mkdir -p "$OUT"
 	case " $* " in
-	*" flow "* | *" browser "* | *" sanitize "*) npm_ready ;;
+	*" flow "* | *" single "* | *" browser "* | *" sanitize "* | \
+		*" threads "*) npm_ready ;;
 	esac
 	environment
 	for suite in "$@"; do

@@ -241,7 +241,8 @@ create function api.sweep(
 language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     due bigint;
-    moment timestamptz;
+    -- A clock in a condition would be asked for every line there is.
+    moment timestamptz := clock_timestamp();
     soonest timestamptz;
 begin
     returned := 0;
@@ -249,7 +250,7 @@ begin
         select i.item_id from item i
         where exists (select from hold_line l
             where l.item_id = i.item_id and (l.state = 'held') is true
-                and l.expires_at <= clock_timestamp())
+                and l.expires_at <= moment)
     loop
         -- As api.stock_lock, but without waiting.
         perform 1 from stock where item_id = due and bucket = 1

@@ -55,14 +55,18 @@ returns table (outbox_id bigint, kind text, try integer, key text,
     amount bigint, currency text, title text, return_url text,
     session_expires_at bigint)
 language plpgsql security definer set search_path = data, pg_temp as $$
+declare
+    -- A clock in a condition would be asked for every call that waits.
+    moment timestamptz;
 begin
     perform api.event_unpark();
+    moment := clock_timestamp();
     with ended as (
         select p.payment_id
         from (select o.payment_id from outbox o
             where o.kind = 'open' and o.try = 0
                 and o.done_at is null and not o.stuck
-                and o.next_try <= clock_timestamp()
+                and o.next_try <= moment
             order by o.next_try limit greatest(p_limit, 20)) o
         join payment p on p.payment_id = o.payment_id
         join hold h on h.hold_id = p.hold_id
@@ -79,7 +83,7 @@ begin
     with due as (
         select o.outbox_id from outbox o
         where o.done_at is null and not o.stuck
-            and o.next_try <= clock_timestamp()
+            and o.next_try <= moment
         order by o.next_try limit p_limit for update skip locked),
     claimed as (
         update outbox o

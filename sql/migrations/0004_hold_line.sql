@@ -11,3 +11,10 @@ alter table data.hold
     drop constraint hold_id_check,
     add constraint hold_id_check check (octet_length(id) = 26
         and starts_with(id, 'hld_') and id !~ '[^A-Za-z0-9_-]');
+
+-- The same rows are different, but no question about an item can use this
+-- index: one that was planned when the table was empty did, and read all of an
+-- item's lines for each buyer when it was full.
+alter table data.hold_line drop constraint hold_line_pkey;
+create unique index hold_line_part
+    on data.hold_line (hold_id, (+item_id), bucket);

@@ -72,11 +72,11 @@ create function t.scans(index regclass) returns bigint language sql
 return pg_stat_get_xact_numscans(index);
 create table t.before as
 select t.scans('data.hold_line_due') as due, t.scans('data.hold_line_sold')
-    as sold, t.scans('data.hold_line_pkey') as lines;
+    as sold, t.scans('data.hold_line_part') as lines;
 select t.members('A');
 select results_eq($$select t.scans('data.hold_line_due') - due,
         t.scans('data.hold_line_sold') - sold,
-        t.scans('data.hold_line_pkey') - lines from t.before$$,
+        t.scans('data.hold_line_part') - lines from t.before$$,
     $$values (1::bigint, 1::bigint, 0::bigint)$$,
     'held and sold lines are found by the item');
 select is((select string_agg(indexrelid::regclass::text, ' ')
