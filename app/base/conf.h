@@ -27,7 +27,7 @@ struct conf {
 		char *share; /* holds sql/ and static/ */
 		int lock_timeout_ms; /* 100..60000, default 2000 */
 		int statement_timeout_ms; /* 100..600000, default 5000 */
-		int sweep_slice; /* 1..10000, default 500 */
+		int sweep_slice; /* 1..10000, default 1000 */
 	} server;
 	struct {
 		char *secret; /* at least 32 characters */

@@ -60,7 +60,7 @@ static const struct setting settings[] = {
     {"server", "statement_timeout_ms", NUMBER, OPEN,
 	AT(server.statement_timeout_ms), "5000", 100, 600000,
 	"longest run of one statement"},
-    {"server", "sweep_slice", NUMBER, OPEN, AT(server.sweep_slice), "500", 1,
+    {"server", "sweep_slice", NUMBER, OPEN, AT(server.sweep_slice), "1000", 1,
 	10000, "expired holds given back in one transaction"},
 
     {"buyer", "secret", TEXT, REQUIRED | SECRET, AT(buyer.secret), "", 32, 0,

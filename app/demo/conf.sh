@@ -40,7 +40,7 @@ conf_new() {
 		; how long a statement may take in all, in milliseconds
 		statement_timeout_ms = 5000
 		; expired holds returned in one transaction, 1 to 10000
-		sweep_slice = 500
+		sweep_slice = 1000
 
 		[buyer]
 		; signs buyers' cookies: at least 32 characters
