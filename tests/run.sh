@@ -328,7 +328,7 @@ pages() {
 	node_run "$1" "$2"
 	shop_audit
 	shop_stop
-	if grep -rhE 'ERROR: [A-Za-z]*Sanitizer|runtime error:' "$OUT/logs"; then
+	if grep -rhE '(ERROR|WARNING): [A-Za-z]*Sanitizer|runtime error:' "$OUT/logs"; then
 		broken "a sanitizer complained: see build/test/logs"
 	fi
 }
