@@ -3,6 +3,7 @@
  * the label keeps those inputs apart from every token, which holds none.
  */
 #include "base/token.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/sign.h"
 
@@ -97,13 +98,19 @@ token_verify(struct str token, const struct token_secrets *secrets,
 	return true;
 }
 
+/* Seconds since 1970, which fit until 2106. */
+#define STAMP_BYTES 4
+
 void
 token_id(struct token_id *out)
 {
 	unsigned char bytes[16];
 	struct buf text = {0};
+	int64_t now = clock_unix();
 
-	sign_random(bytes, sizeof(bytes));
+	for (int i = 0; i < STAMP_BYTES; i++)
+		bytes[i] = (unsigned char)(now >> (8 * (STAMP_BYTES - 1 - i)));
+	sign_random(bytes + STAMP_BYTES, sizeof(bytes) - STAMP_BYTES);
 	str_base64url(&text, bytes, sizeof(bytes));
 	memcpy(out->text, text.data, sizeof(out->text));
 	buf_release(&text);

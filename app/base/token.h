@@ -18,7 +18,11 @@ struct uuid {
 	char text[37];
 };
 
-/* 128 random bits as 22 characters of base64url, and the NUL. */
+/*
+ * The second in 32 bits and 96 random ones, as 22 characters of base64url and
+ * the NUL. Those of one time lie side by side in an index, however large that
+ * has grown.
+ */
 struct token_id {
 	char text[23];
 };

@@ -130,6 +130,22 @@ ids_are_22_characters_and_differ(void **state)
 }
 
 static void
+ids_of_one_time_lie_side_by_side(void **state)
+{
+	struct token_id ids[3];
+	bool same = false;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		token_id(&ids[i]);
+	/* Of three, two were made within the same 256 seconds. */
+	for (size_t i = 1; i < 3; i++)
+		same |= memcmp(ids[i - 1].text, ids[i].text, 4) == 0;
+	assert_true(same);
+	assert_memory_not_equal(ids[0].text + 6, ids[1].text + 6, 16);
+}
+
+static void
 random_uuids_are_version_4(void **state)
 {
 	struct uuid a;
@@ -195,6 +211,7 @@ main(void)
 	    cmocka_unit_test(the_old_secret_verifies_and_the_empty_one_never),
 	    cmocka_unit_test(the_format_does_not_drift),
 	    cmocka_unit_test(ids_are_22_characters_and_differ),
+	    cmocka_unit_test(ids_of_one_time_lie_side_by_side),
 	    cmocka_unit_test(random_uuids_are_version_4),
 	    cmocka_unit_test(derived_uuids_follow_their_seed),
 	    cmocka_unit_test(uuids_of_other_forms_are_refused),
