@@ -251,6 +251,7 @@ begin
         where exists (select from hold_line l
             where l.item_id = i.item_id and (l.state = 'held') is true
                 and l.expires_at <= moment)
+        order by i.item_id
     loop
         -- As api.stock_lock, but without waiting.
         perform 1 from stock where item_id = due and bucket = 1
