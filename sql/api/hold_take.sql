@@ -334,7 +334,9 @@ begin
     select array_agg(g.item), array_agg((g.item).sku), array_agg(g.outcome),
         array_agg(g.members), array_agg(g.free), array_agg(g.held),
         array_agg(g.first_row), array_agg(g.first_row + g.rows - 1),
-        array_agg((g.item).item_id) filter (where g.free < (select sum(u.qty)
+        -- Who asks for more than one may have gets nothing, whatever is free.
+        array_agg((g.item).item_id) filter (where g.free < (
+            select sum(least(u.qty, (g.item).per_buyer))
             from unnest(p_skus, p_qtys) as u (sku, qty)
             where u.sku = (g.item).sku))
     into items, skus, outcomes, members, free, held, first_row, last_row,
