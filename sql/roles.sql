@@ -11,6 +11,7 @@ begin
         'lastpair_web',      -- request workers
         'lastpair_sweeper',
         'lastpair_cashier',
+        'lastpair_courier',  -- sends mail
         'lastpair_operator', -- the command line
         'lastpair_sandbox'   -- the stand-in provider, in its own schemas
     ] loop

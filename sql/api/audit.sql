@@ -15,7 +15,16 @@ begin atomic
         group by s.item_id, s.bucket),
     named as (
         select c.*, format('%s bucket %s', i.sku, c.bucket) as name
-        from counted c join data.item i using (item_id))
+        from counted c join data.item i using (item_id)),
+    -- What came in, and what of it has gone or goes back.
+    paid as (
+        select p.payment_id, p.key, p.hold_id, p.state, p.captured,
+            p.currency, p.dispute, h.state as hold_state,
+            coalesce((select sum(r.amount) from data.refund r
+                where r.payment_id = p.payment_id
+                    and r.state not in ('failed', 'void')), 0) as returned
+        from data.payment p join data.hold h using (hold_id)
+        where p.captured > 0)
     select 1, format('held %s + sold %s is more than total %s + allowance %s',
         held, sold, total, allowance), name
     from named where held + sold > total + allowance
@@ -67,18 +76,25 @@ begin atomic
         or (l.state = 'held' and l.expires_at > clock_timestamp())
     group by i.sku, i.per_buyer, l.buyer having sum(l.qty) > i.per_buyer
     union all
-    select 4, 'paid, and neither served nor refunded', p.key
-    from data.payment p join data.hold h using (hold_id)
-    where p.state = 'paid' and h.state <> 'paid' and not exists (
-        select from data.refund r where r.payment_id = p.payment_id)
+    select 4, format('%s %s came in, and are neither goods nor on their way '
+        'back nor anybody''s task', p.captured - p.returned, p.currency), p.key
+    from paid p
+    where p.captured > p.returned and p.hold_state <> 'paid'
+        and p.dispute is null and not exists (select from data.task t
+            where t.payment_id = p.payment_id)
     union all
-    select 4, 'served and refunded', p.key
-    from data.payment p join data.hold h using (hold_id)
-    join data.refund r using (payment_id)
-    where p.state = 'paid' and h.state = 'paid' and not exists (
-        select from data.payment other
-        where other.hold_id = p.hold_id and other.state = 'paid'
-            and other.payment_id <> p.payment_id)
+    select 4, 'served, and all the money has gone back', h.id
+    from data.hold h
+    where h.state = 'paid' and not exists (select from paid p
+        where p.hold_id = h.hold_id and p.captured > p.returned)
+    union all
+    select 4, 'served and paid for more than once', h.id
+    from data.hold h
+    where h.state = 'paid' and (select count(*) from paid p
+        where p.hold_id = h.hold_id and p.state = 'paid'
+            and p.captured > p.returned and p.dispute is null
+            and not exists (select from data.task t
+                where t.payment_id = p.payment_id)) > 1
     union all
     select 4, 'served without a payment of its amount', h.id
     from data.hold h
@@ -87,16 +103,35 @@ begin atomic
         where p.hold_id = h.hold_id and p.state = 'paid'
             and p.captured = h.amount and p.currency = h.currency)
     union all
-    select 4, format('refund of %s for a payment of %s',
-        r.amount, p.captured), r.key
-    from data.refund r join data.payment p using (payment_id)
-    where r.amount > p.captured
+    select 4, format('%s goes back of a payment of %s',
+        p.returned, p.captured), p.key
+    from paid p where p.returned > p.captured
     union all
-    select 4, 'a refund is owed, and nobody is told to send it', r.key
-    from data.refund r
+    select 4, 'a refund is owed, and nobody is told to send it',
+        coalesce(r.key, r.refund_ref)
+    from data.refund r join data.payment p using (payment_id)
     where r.state = 'owed' and not exists (
-        select from data.outbox o where o.kind = 'refund'
-            and o.payment_id = r.payment_id and o.done_at is null)
+        select from data.outbox o
+        where o.refund_id = r.refund_id and o.done_at is null)
+        and not exists (select from data.payment d
+            where d.hold_id = p.hold_id and d.dispute = 'open')
+    union all
+    select 4, 'a refund failed, and it is nobody''s task',
+        coalesce(r.key, r.refund_ref)
+    from data.refund r
+    where r.state = 'failed' and not exists (select from data.task t
+        where t.refund_id = r.refund_id)
+    union all
+    select 4, 'another amount was paid, and it is nobody''s task', p.key
+    from data.payment p
+    where p.state = 'mismatch' and not exists (select from data.task t
+        where t.payment_id = p.payment_id)
+    union all
+    select 4, 'a call is given up, and it is nobody''s task', o.key
+    from data.outbox o
+    where o.stuck and o.done_at is null and o.kind <> 'open'
+        and not exists (select from data.task t
+            where t.outbox_id = o.outbox_id)
     union all
     select 5, 'an event without an outcome', e.provider || ' ' || e.event_id
     from data.event e where e.outcome = 'received'
@@ -104,32 +139,9 @@ begin atomic
     select 5, 'an event waits though its payment is known',
         e.provider || ' ' || e.event_id
     from data.event e
-    join data.payment p on p.provider = e.provider
-        and p.session_id = e.session_id
-    where e.outcome = 'unmatched';
-end;
-
--- What waits for a person: calls that are stuck, money that does not match,
--- refunds that failed, disputes. A JSON array, empty when nobody is needed.
-create function api.person_list() returns text
-language sql stable security definer set search_path = data, pg_temp
-begin atomic
-    select coalesce(json_agg(r), '[]')::text from (
-        select o.kind || ' is stuck after ' || o.try || ' tries' as what,
-            h.id as hold, o.last_error as detail
-        from data.outbox o join data.payment p using (payment_id)
-        join data.hold h using (hold_id)
-        -- A pay page is of no use to a hold that has ended.
-        where o.stuck and o.done_at is null and (o.kind <> 'open'
-            or (h.state = 'held' and h.expires_at > clock_timestamp()))
-        union all
-        select e.type, e.hold, e.detail from data.event e
-        where e.outcome = 'person' and not exists (
-            select from data.refund r
-            where r.refund_ref = e.refund_ref and r.state = 'failed')
-        union all
-        select 'a refund failed', h.id, r.reason
-        from data.refund r join data.payment p using (payment_id)
-        join data.hold h using (hold_id)
-        where r.state = 'failed') r;
+    where e.outcome = 'unmatched'
+        and e.received_at < clock_timestamp() - interval '1 minute'
+        and exists (select from data.payment p
+            where p.provider = e.provider and (p.session_id = e.session_id
+                or p.payment_ref = e.payment_ref));
 end;

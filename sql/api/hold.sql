@@ -15,7 +15,7 @@ create function api.hold_json(
     p_id text, p_number bigint, p_state text, p_reason text, p_lines json,
     p_amount bigint, p_currency text, p_now text, p_expires_at text,
     p_left_ms bigint, p_existing boolean, p_payment json, p_refund json,
-    p_view text)
+    p_late text, p_view text)
 returns text
 language sql stable parallel safe
 -- Put together by hand, as json_build_object would be the dearest part of a
@@ -31,10 +31,13 @@ return '{"id" : "' || p_id || '", "order" : "ord_' || p_number
     || '", "expires_in_ms" : ' || p_left_ms
     || ', "existing" : ' || p_existing
     || ', "payment" : ' || coalesce(p_payment::text, 'null')
-    || ', "refund" : ' || coalesce(p_refund::text, 'null') || '}';
+    || ', "refund" : ' || coalesce(p_refund::text, 'null')
+    || ', "late" : ' || coalesce('"' || p_late || '"', 'null') || '}';
 
+-- p_pending: money has been on its way for longer than a card takes.
 create function api.hold_view(
-    p_state text, p_reason text, p_payment text, p_refund text)
+    p_state text, p_reason text, p_payment text, p_refund text,
+    p_pending boolean)
 returns text
 language sql immutable parallel safe
 return case
@@ -43,9 +46,12 @@ return case
     when p_refund = 'failed' then 'refund_failed'
     when p_refund = 'succeeded' then 'refunded'
     when p_refund is not null then 'refund_owed'
+    when p_payment = 'checking' and p_pending then 'pending'
     when p_payment in ('checking', 'mismatch') then 'checking'
     when p_state = 'held' and p_payment = 'opening' then 'opening'
     when p_state = 'held' then 'held'
+    -- A bank payment that failed days after the hold had ended.
+    when p_payment = 'failed' then 'payment_failed'
     else p_reason end;
 
 -- A hold as it stands at p_now. The pay page's address is only for p_viewer
@@ -70,18 +76,27 @@ begin
             'url', case when p.state = 'open' and s.state = 'held'
                 and h.buyer = p_viewer then p.url end) end,
         case when r.refund_id is not null then json_build_object(
-            'state', r.state, 'reason', r.reason) end,
-        api.hold_view(s.state, s.reason, p.state, r.state))
+            'state', r.state, 'reason', r.reason,
+            'amount', case when r.state = 'failed' then r.amount
+                else r.sum end) end,
+        p.late_step,
+        api.hold_view(s.state, s.reason, p.state, r.state,
+            p.checking_at < p_now - interval '1 minute'))
     from data.hold h
     cross join lateral (select
         case when h.state = 'held' and h.expires_at <= p_now
             then 'released' else h.state end as state,
         case when h.state = 'held' and h.expires_at <= p_now
             then 'expired' else h.reason end as reason) s
-    left join lateral (select * from data.payment
+    left join lateral (select *, max(late) over () as late_step
+        from data.payment
         where payment.hold_id = h.hold_id
         order by attempt desc limit 1) p on true
-    left join data.refund r on r.payment_id = p.payment_id
+    left join lateral (select f.*, sum(f.amount)
+            filter (where f.state <> 'failed') over () as sum
+        from data.refund f join data.payment q using (payment_id)
+        where q.hold_id = h.hold_id and f.state <> 'void'
+        order by f.refund_id desc limit 1) r on true
     where h.hold_id = p_hold_id);
 end
 $$;
@@ -297,13 +312,40 @@ begin
 end
 $$;
 
--- A hold that has ended takes its units again, all or none, if its items
--- allow that, enough is free and the buyer stays within the limit.
+-- A paid order is over: its units are on sale again. Stock rows and hold are
+-- locked.
+create function api.hold_cancel(p_hold_id bigint, p_now timestamptz)
+returns void
+language plpgsql as $$
+declare
+    items bigint[];
+    buckets integer[];
+    qtys bigint[];
+begin
+    with gone as (
+        update data.hold_line set state = 'released'
+        where hold_id = p_hold_id and state = 'paid'
+        returning item_id, bucket, qty)
+    select array_agg(item_id), array_agg(bucket), array_agg(-qty)
+    into items, buckets, qtys from gone;
+    perform api.stock_move(items, buckets, null, qtys);
+    update data.hold
+    set state = 'released', reason = 'refunded', ended_at = p_now
+    where hold_id = p_hold_id and state = 'paid';
+end
+$$;
+
+-- A hold that has ended takes its units again, all or none, if the ladders of
+-- its items allow that, enough is free and the buyer stays within the limit.
+-- Which step did: retake (all of it from free units), allowance (some of it
+-- beyond them); NULL: none can.
 create function api.hold_retake(p_hold data.hold, p_now timestamptz)
-returns boolean
+returns text
 language plpgsql as $$
 declare
     line record;
+    step text;
+    deepest text := 'retake';
 begin
     -- Whatever is still counted as held for this hold is free, and so is what
     -- else has expired.
@@ -314,23 +356,45 @@ begin
         where l.hold_id = p_hold.hold_id
         group by i.item_id
     loop
-        if 'retake' <> all (line.late)
-            or line.qty > line.per_buyer - api.buyer_units(
-                p_hold.buyer, line.item_id, p_hold.hold_id, p_now)
+        if line.qty > line.per_buyer - api.buyer_units(
+            p_hold.buyer, line.item_id, p_hold.hold_id, p_now)
         then
-            return false;
+            return null;
         end if;
-        while not exists (select from api.stock_pick(
-            line.item_id, line.qty, p_hold.buyer))
         loop
-            if api.hold_lapse(array[line.item_id], null, 1000, p_now) = 0
-            then
-                return false;
-            end if;
+            step := api.late_step(line.item_id, line.late, line.qty);
+            -- What has expired is free, and goes before the allowance.
+            exit when step = 'retake' or api.hold_lapse(
+                array[line.item_id], null, 1000, p_now) = 0;
         end loop;
+        if step is null then
+            return null;
+        elsif step = 'allowance' then
+            deepest := step;
+        end if;
     end loop;
     perform api.hold_resell(p_hold, p_now);
-    return true;
+    return deepest;
+end
+$$;
+
+-- The first step of an item's ladder that has so many units now; NULL: none.
+-- Stock is locked.
+create function api.late_step(p_item_id bigint, p_late text[], p_qty bigint)
+returns text
+language plpgsql stable as $$
+declare
+    units_left bigint;
+    spare bigint;
+begin
+    select sum(total - held - sold), sum(allowance) into units_left, spare
+    from data.stock where item_id = p_item_id;
+    return case
+        when 'retake' = any (p_late) and p_qty <= units_left then 'retake'
+        when 'allowance' = any (p_late) and p_qty <= units_left + spare
+            then case when p_qty <= units_left then 'retake'
+                else 'allowance' end
+        end;
 end
 $$;
 

@@ -201,7 +201,7 @@ begin
             outcome := 'created';
             document := api.hold_json(p_ids[request], number, 'held', null,
                 array_to_json(shown), amount, money, moment_text,
-                expires_text, left_ms, false, null, null, 'held');
+                expires_text, left_ms, false, null, null, null, 'held');
             return next;
             holds := holds || row (number, p_ids[request], p_keys[request],
                 buyer, p_emails[request], amount, money, 'held', null, moment,

@@ -1,6 +1,6 @@
 -- Orders, as the operator looks at them.
 
--- An order with its payments, refund and events; by its number or its hold's
+-- An order with its payments, refunds, events and tasks; by its number or its hold's
 -- id. NULL when there is none.
 create function api.order_show(p_name text) returns text
 language sql stable security definer set search_path = data, pg_temp
@@ -14,9 +14,12 @@ begin atomic
                 'provider', p.provider, 'state', p.state, 'key', p.key,
                 'session', p.session_id, 'payment', p.payment_ref,
                 'captured', p.captured, 'paid_at', api.iso(p.paid_at),
-                'refund', (select json_build_object('state', r.state,
-                        'reason', r.reason, 'refund', r.refund_ref,
-                        'amount', r.amount, 'key', r.key)
+                'late', p.late, 'dispute', p.dispute,
+                'refunds', (select coalesce(json_agg(json_build_object(
+                        'state', r.state, 'reason', r.reason,
+                        'refund', r.refund_ref, 'amount', r.amount,
+                        'key', r.key, 'asked_by', r.asked_by)
+                        order by r.refund_id), '[]')
                     from data.refund r where r.payment_id = p.payment_id),
                 'calls', (select json_agg(json_build_object(
                         'kind', o.kind, 'try', o.try, 'stuck', o.stuck,
@@ -30,7 +33,37 @@ begin atomic
                 'detail', e.detail, 'deliveries', e.deliveries,
                 'received_at', api.iso(e.received_at))
                 order by e.event_seq), '[]')
-            from data.event e where e.hold = h.id))::text
+            from data.event e where e.hold = h.id),
+        'tasks', (select coalesce(json_agg(json_build_object(
+                'task', t.task_id, 'kind', t.kind, 'detail', t.detail,
+                'settled_at', api.iso(t.settled_at), 'note', t.note)
+                order by t.task_id), '[]')
+            from data.task t where t.hold_id = h.hold_id))::text
     from data.hold h
     where h.id = p_name or 'ord_' || h.hold_id = p_name;
+end;
+
+-- The newest orders that money came for: what was asked, came and went back.
+-- p_state (of the hold) and p_sku may be NULL.
+create function api.order_list(p_state text, p_sku text, p_limit integer)
+returns text
+language sql stable security definer set search_path = data, pg_temp
+begin atomic
+    select coalesce(json_agg(r order by r.number desc), '[]')::text
+    from (select h.hold_id as number, 'ord_' || h.hold_id as order,
+            h.id as hold, h.state, h.reason, h.amount, h.currency,
+            p.captured, p.refunded, api.iso(p.paid_at) as paid_at
+        from data.hold h
+        cross join lateral (select sum(q.captured) as captured,
+                sum(r.returned) as refunded, min(q.paid_at) as paid_at
+            from data.payment q
+            cross join lateral (select coalesce(sum(f.amount), 0) as returned
+                from data.refund f where f.payment_id = q.payment_id
+                    and f.state not in ('failed', 'void')) r
+            where q.hold_id = h.hold_id and q.captured > 0) p
+        where p.captured > 0 and (p_state is null or h.state = p_state)
+            and (p_sku is null or exists (select from data.hold_line l
+                join data.item i using (item_id)
+                where l.hold_id = h.hold_id and i.sku = p_sku))
+        order by h.hold_id desc limit p_limit) r;
 end;

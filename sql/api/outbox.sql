@@ -2,36 +2,55 @@
 -- on: the row comes back if the cashier dies), commits, calls with the stored
 -- key, and records the outcome. Nothing is called inside a transaction.
 
+-- Writes a call down, once for each refund, and of the other kinds once for
+-- each payment; to look something up or to send what was kept back, again.
 create function api.outbox_add(
-    p_kind text, p_payment_id bigint, p_key text, p_at timestamptz)
+    p_kind text, p_payment_id bigint, p_key text, p_at timestamptz,
+    p_refund_id bigint default null)
 returns void
 language plpgsql as $$
 begin
-    insert into data.outbox (kind, payment_id, key, next_try)
-    values (p_kind, p_payment_id, p_key, p_at)
-    on conflict (kind, payment_id) do nothing;
+    if p_kind in ('fetch', 'refund') then
+        update data.outbox set done_at = null, stuck = false, try = 0,
+            next_try = p_at
+        where kind = p_kind and done_at is not null
+            and case when p_refund_id is null
+                then payment_id = p_payment_id and refund_id is null
+                else refund_id = p_refund_id end;
+    end if;
+    insert into data.outbox (kind, payment_id, hold_id, refund_id, key,
+        next_try)
+    select p_kind, p_payment_id, hold_id, p_refund_id, p_key, p_at
+    from data.payment where payment_id = p_payment_id
+    on conflict do nothing;
     perform pg_notify('lastpair_cashier', '');
 end
 $$;
 
--- A call has been answered. Whoever locks a payment and its calls locks the
--- payment first: a webhook about the same thing often comes at the same time.
-create function api.outbox_done(p_outbox_id bigint) returns void
+-- A call needs no more: it was answered, or what it was for has come about.
+-- Whoever locks a payment and its calls locks the payment first: a webhook
+-- about the same thing often comes at the same time.
+create function api.outbox_close(p_outbox_id bigint) returns void
 language plpgsql as $$
 begin
     update data.outbox set done_at = clock_timestamp(), last_error = null
     where outbox_id = p_outbox_id and done_at is null;
+    if found then
+        perform api.task_over(kind, 'call ' || p_outbox_id, 'not needed')
+        from unnest('{stuck,refused}'::text[]) kind;
+    end if;
 end
 $$;
 
 -- The session has come to its end by itself: no call about it is needed.
 create function api.outbox_drop(p_payment_id bigint) returns void
-language sql
-begin atomic
-    update data.outbox set done_at = clock_timestamp()
+language plpgsql as $$
+begin
+    perform api.outbox_close(outbox_id) from data.outbox
     where payment_id = p_payment_id and kind in ('open', 'expire')
         and done_at is null;
-end;
+end
+$$;
 
 -- The hold has ended early: its pay page must not outlive it.
 create function api.outbox_expire_now(p_hold_id bigint) returns void
@@ -45,77 +64,123 @@ begin
 end
 $$;
 
--- Claims up to p_limit calls that are due, oldest first; a claimed row comes
--- back after p_lease_ms unless its outcome is recorded. A page that was not
--- opened before its hold ended is not opened any more. Several cashiers are
--- harmless.
-create function api.cashier_claim(p_limit integer, p_lease_ms integer)
-returns table (outbox_id bigint, kind text, try integer, key text,
-    hold text, number bigint, session_id text, payment_ref text,
-    amount bigint, currency text, title text, return_url text,
-    session_expires_at bigint)
+-- Claims calls that are due, up to so many of each kind: pages for the oldest
+-- holds first, the others by when they are due. A claimed row comes back after
+-- p_lease_ms unless its outcome is recorded. A page that was not opened before
+-- its hold ended is not opened any more. Several cashiers are harmless.
+create function api.cashier_claim(
+    p_provider text, p_open integer, p_expire integer, p_refund integer,
+    p_fetch integer, p_lease_ms integer)
+returns table (outbox_id bigint, kind text, try integer, age_s bigint,
+    key text, payment_key text, hold text, number bigint, session_id text,
+    payment_ref text, refund_ref text, amount bigint, currency text,
+    title text, return_url text, session_expires_at bigint)
 language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     -- A clock in a condition would be asked for every call that waits.
     moment timestamptz;
+    due bigint[];
 begin
-    perform api.event_unpark();
+    perform api.event_unpark_late(50);
     moment := clock_timestamp();
-    with ended as (
-        select p.payment_id
-        from (select o.payment_id from outbox o
-            where o.kind = 'open' and o.try = 0
-                and o.done_at is null and not o.stuck
-                and o.next_try <= moment
-            order by o.next_try limit greatest(p_limit, 20)) o
-        join payment p on p.payment_id = o.payment_id
-        join hold h on h.hold_id = p.hold_id
-        where (h.state <> 'held' or h.expires_at <= clock_timestamp())
-        for update of p skip locked),
-    unasked as (
-        update outbox o set done_at = clock_timestamp() from ended e
-        where o.kind = 'open' and o.payment_id = e.payment_id and o.try = 0
-            and o.done_at is null and not o.stuck
-        returning o.payment_id)
-    update payment p set state = 'expired' from unasked u
-    where p.payment_id = u.payment_id and p.state = 'opening';
+    perform api.cashier_forget(greatest(p_open, 20), moment);
+    due := array(select o.outbox_id
+            from outbox o join payment p on p.payment_id = o.payment_id
+            where o.kind = 'open' and o.done_at is null and not o.stuck
+                and o.next_try <= moment and p.provider = p_provider
+            order by o.hold_id limit p_open for update of o skip locked)
+        || api.cashier_due(p_provider, 'expire', p_expire, moment)
+        || api.cashier_due(p_provider, 'refund', p_refund, moment)
+        || api.cashier_due(p_provider, 'fetch', p_fetch, moment);
     return query
-    with due as (
-        select o.outbox_id from outbox o
-        where o.done_at is null and not o.stuck
-            and o.next_try <= moment
-        order by o.next_try limit p_limit for update skip locked),
-    claimed as (
+    with claimed as (
         update outbox o
         set try = o.try + 1,
             next_try = clock_timestamp() + p_lease_ms * interval '1 ms'
-        from due where o.outbox_id = due.outbox_id
+        where o.outbox_id = any (due)
         returning o.*)
-    select c.outbox_id, c.kind, c.try, c.key, h.id, h.hold_id, p.session_id,
-        p.payment_ref,
+    select c.outbox_id, c.kind, c.try,
+        extract(epoch from moment - c.created_at)::bigint, c.key, p.key,
+        h.id, h.hold_id, p.session_id, p.payment_ref, r.refund_ref,
         case c.kind when 'refund' then r.amount else p.amount end,
         p.currency, p.title, p.return_url,
         extract(epoch from p.session_expires_at)::bigint
     from claimed c
     join payment p on p.payment_id = c.payment_id
     join hold h on h.hold_id = p.hold_id
-    left join refund r on r.payment_id = p.payment_id
-    order by c.outbox_id;
+    left join refund r on r.refund_id = c.refund_id
+    order by c.hold_id, c.outbox_id;
 end
 $$;
 
--- Milliseconds until a call is due: 0 when one is, at most p_most.
-create function api.cashier_wait(p_most integer) returns integer
-language sql stable security definer set search_path = data, pg_temp
-begin atomic
-    select least(p_most, coalesce(api.ms_until(min(next_try),
-        clock_timestamp()), p_most))::integer
-    from data.outbox where done_at is null and not stuck;
-end;
+-- Calls of a kind that are due, locked; whatever others have locked is theirs.
+create function api.cashier_due(
+    p_provider text, p_kind text, p_limit integer, p_now timestamptz)
+returns bigint[]
+language plpgsql as $$
+begin
+    return array(select o.outbox_id
+        from data.outbox o join data.payment p using (payment_id)
+        where o.kind = p_kind and o.done_at is null and not o.stuck
+            and o.next_try <= p_now and p.provider = p_provider
+        order by o.next_try limit p_limit for update of o skip locked);
+end
+$$;
+
+-- Pages that were never asked for and whose hold is over: up to p_limit.
+create function api.cashier_forget(p_limit integer, p_now timestamptz)
+returns void
+language plpgsql as $$
+begin
+    with ended as (
+        select p.payment_id
+        from (select o.payment_id from data.outbox o
+            where o.kind = 'open' and o.try = 0
+                and o.done_at is null and not o.stuck
+                and o.next_try <= p_now
+            order by o.hold_id limit p_limit) o
+        join data.payment p on p.payment_id = o.payment_id
+        join data.hold h on h.hold_id = p.hold_id
+        where h.state <> 'held' or h.expires_at <= p_now
+        for update of p skip locked),
+    unasked as (
+        update data.outbox o set done_at = p_now from ended e
+        where o.kind = 'open' and o.payment_id = e.payment_id and o.try = 0
+            and o.done_at is null and not o.stuck
+        returning o.payment_id)
+    update data.payment p set state = 'expired' from unasked u
+    where p.payment_id = u.payment_id and p.state = 'opening';
+end
+$$;
+
+-- Milliseconds until a call to a provider is due: 0 when one is, at most
+-- p_most.
+create function api.cashier_wait(p_provider text, p_most integer)
+returns integer
+language plpgsql stable security definer set search_path = data, pg_temp
+as $$
+begin
+    return least(p_most, coalesce(api.ms_until(least(
+            (select o.next_try from outbox o
+                where o.kind = 'open' and o.done_at is null and not o.stuck
+                order by o.next_try limit 1),
+            (select o.next_try from outbox o
+                where o.kind = 'expire' and o.done_at is null and not o.stuck
+                order by o.next_try limit 1),
+            (select o.next_try from outbox o
+                where o.kind = 'refund' and o.done_at is null and not o.stuck
+                order by o.next_try limit 1),
+            (select o.next_try from outbox o
+                where o.kind = 'fetch' and o.done_at is null and not o.stuck
+                order by o.next_try limit 1)),
+        clock_timestamp()), p_most))::integer;
+end
+$$;
 
 -- The session is open. When its hold has ended meanwhile, it is ended at
 -- once; else when the hold ends. Locks: the hold (it may be given up at this
--- moment), payment, call.
+-- moment), its stock rows first when an event waits for the session; payment,
+-- call.
 create function api.cashier_opened(
     p_outbox_id bigint, p_session_id text, p_url text)
 returns void
@@ -123,26 +188,39 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     target payment;
     bought hold;
+    hold_name text;
+    early boolean := exists (select from event e
+        where e.session_id = p_session_id and e.outcome = 'unmatched');
 begin
-    select h.* into bought from hold h
-    where h.hold_id = (select p.hold_id
-        from outbox o join payment p on p.payment_id = o.payment_id
-        where o.outbox_id = p_outbox_id) for update;
+    select h.id into hold_name
+    from outbox o join hold h using (hold_id)
+    where o.outbox_id = p_outbox_id;
+    if early then
+        bought := api.hold_lock(hold_name);
+    else
+        select * into bought from hold where id = hold_name for update;
+    end if;
     update payment p
     set session_id = coalesce(p.session_id, p_session_id), url = p_url,
-        state = 'open', opened_at = clock_timestamp()
+        state = case p.state when 'opening' then 'open' else p.state end,
+        opened_at = clock_timestamp()
     from outbox o
     where o.outbox_id = p_outbox_id and p.payment_id = o.payment_id
-        and p.state = 'opening'
+        and p.opened_at is null
     returning p.* into target;
-    perform api.outbox_done(p_outbox_id);
+    perform api.outbox_close(p_outbox_id);
     if target.payment_id is null then
         return;
     end if;
-    perform api.outbox_add('expire', target.payment_id,
-        replace(target.key, 'cs-', 'expire-'),
-        case when bought.state = 'held' then bought.expires_at
-            else clock_timestamp() end);
+    if target.state in ('open', 'failed', 'expired', 'refused') then
+        perform api.outbox_add('expire', target.payment_id,
+            replace(target.key, 'cs-', 'expire-'),
+            case when target.state = 'open' and bought.state = 'held'
+                then bought.expires_at else clock_timestamp() end);
+    end if;
+    if early then
+        perform api.event_unpark(target.payment_id);
+    end if;
 end
 $$;
 
@@ -153,58 +231,115 @@ begin
     update payment p set state = 'expired' from outbox o
     where o.outbox_id = p_outbox_id and p.payment_id = o.payment_id
         and p.state in ('open', 'opening');
-    perform api.outbox_done(p_outbox_id);
+    perform api.outbox_close(p_outbox_id);
 end
 $$;
 
--- The provider has taken the refund. What came of it: as refund_news.
+-- A call has done what it was for; its news, if any, went through the inbox.
+create function api.cashier_done(p_outbox_id bigint) returns void
+language plpgsql security definer set search_path = data, pg_temp as $$
+begin
+    perform 1 from payment p join outbox o using (payment_id)
+    where o.outbox_id = p_outbox_id for update of p;
+    perform api.outbox_close(p_outbox_id);
+end
+$$;
+
+-- The provider has taken the refund, or says that the money has gone back
+-- already by that one. What came of it: as refund_news.
 create function api.cashier_refunded(
     p_outbox_id bigint, p_refund_ref text, p_state text)
 returns text
 language plpgsql security definer set search_path = data, pg_temp as $$
 declare
-    target bigint;
-    outside_id text;
+    target refund;
     result record;
+    moment timestamptz;
 begin
-    select o.payment_id, h.id into target, outside_id
-    from outbox o join payment p on p.payment_id = o.payment_id
-    join hold h on h.hold_id = p.hold_id
+    perform api.hold_lock((select h.id from outbox o join hold h using (hold_id)
+        where o.outbox_id = p_outbox_id));
+    select r.* into target from outbox o join refund r using (refund_id)
     where o.outbox_id = p_outbox_id;
-    perform api.hold_lock(outside_id);
-    perform 1 from payment where payment_id = target for update;
-    perform 1 from refund where payment_id = target for update;
-    perform api.outbox_done(p_outbox_id);
-    select * into result
-    from api.refund_news(target, p_refund_ref, p_state, null);
+    perform 1 from payment where payment_id = target.payment_id for update;
+    select * into target from refund
+    where refund_id = target.refund_id for update;
+    moment := clock_timestamp();
+    perform api.outbox_close(p_outbox_id);
+    if target.refund_ref is null and exists (select from refund r
+        where r.refund_ref = p_refund_ref)
+    then
+        update refund set state = 'void', ended_at = moment
+        where refund_id = target.refund_id and state = 'owed';
+        return 'applied';
+    end if;
+    select * into result from api.refund_news(target.payment_id, target.key,
+        p_refund_ref, p_state, target.amount);
     return result.outcome;
 end
 $$;
 
--- No outcome yet: try again in p_delay_ms. After p_tries tries the row is
+-- No outcome yet: try again in p_delay_ms. After p_tries tries the call is
 -- stuck, for a person. True when it is.
 create function api.cashier_retry(
     p_outbox_id bigint, p_error text, p_delay_ms bigint, p_tries integer)
 returns boolean
-language sql security definer set search_path = data, pg_temp
-begin atomic
-    update data.outbox
+language plpgsql security definer set search_path = data, pg_temp as $$
+declare
+    call outbox;
+begin
+    update outbox
     set next_try = clock_timestamp() + p_delay_ms * interval '1 ms',
-        last_error = left(p_error, 500), stuck = try >= p_tries
-    where outbox_id = p_outbox_id and done_at is null
-    returning stuck;
-end;
+        last_error = left(p_error, 500)
+    where outbox_id = p_outbox_id and done_at is null and not stuck
+    returning * into call;
+    if call.outbox_id is null or call.try < p_tries then
+        return false;
+    end if;
+    perform api.cashier_give_up(p_outbox_id, 'stuck', p_error);
+    return true;
+end
+$$;
 
--- The provider has said no for good: the row is stuck. A page that it would
--- not open can be asked for again by the buyer, under a new key.
+-- The provider has said no for good.
 create function api.cashier_refused(p_outbox_id bigint, p_error text)
 returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
-    update payment p set state = 'refused' from outbox o
+    perform api.cashier_give_up(p_outbox_id, 'refused', p_error);
+end
+$$;
+
+-- A call is not made any more, and a person is told; of pay pages, of which
+-- hundreds may fail for one reason, once an hour. A page can be asked for again
+-- by its buyer, under a new key; for a hold that is over nobody needs it.
+create function api.cashier_give_up(
+    p_outbox_id bigint, p_kind text, p_error text)
+returns void
+language plpgsql as $$
+declare
+    call data.outbox;
+    lives boolean;
+begin
+    update data.payment p set state = 'refused' from data.outbox o
     where o.outbox_id = p_outbox_id and o.kind = 'open'
         and p.payment_id = o.payment_id and p.state = 'opening';
-    update outbox set stuck = true, last_error = left(p_error, 500)
-    where outbox_id = p_outbox_id and done_at is null;
+    update data.outbox set stuck = true, last_error = left(p_error, 500)
+    where outbox_id = p_outbox_id and done_at is null
+    returning * into call;
+    if call.outbox_id is null then
+        return;
+    end if;
+    lives := exists (select from data.hold h where h.hold_id = call.hold_id
+        and h.state = 'held' and h.expires_at > clock_timestamp());
+    if call.kind <> 'open' then
+        perform api.task_add(p_kind, 'call ' || p_outbox_id, call.hold_id,
+            call.payment_id, call.refund_id, p_outbox_id,
+            call.kind || ', ' || call.try || ' tries: ' || p_error);
+    elsif lives then
+        perform api.task_add(p_kind, 'pay pages of ' || to_char(
+                clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD HH24'),
+            call.hold_id, call.payment_id, null, null,
+            'pay pages cannot be opened: ' || p_error);
+    end if;
 end
 $$;

@@ -1,7 +1,7 @@
 -- The audit finds each kind of damage, made here by hand one at a time.
 begin;
 \ir lib/fixture.sql
-select plan(34);
+select plan(40);
 select t.item('A', 10, per_buyer => 2);
 select t.item('B', 10);
 select t.take(1, 1, 'A');                            -- held
@@ -36,7 +36,8 @@ $$;
 create function t.of(n integer) returns bigint language sql
 return (select hold_id from data.hold where id = t.hid(n));
 create function t.pay(n integer) returns bigint language sql
-return (select payment_id from data.payment where hold_id = t.of(n));
+return (select payment_id from data.payment where hold_id = t.of(n)
+    and attempt = 1);
 
 select is(t.damage('select 1'), 'nothing', 'no damage, no rows');
 -- Promise 1
@@ -101,12 +102,25 @@ select is(t.damage($$update data.hold_line set buyer = t.buyer(2)
     'over a hold and an order together');
 -- Promise 4
 select is(t.damage($$delete from data.refund$$),
-    '4 paid, and neither served nor refunded: cs-' || t.hid(3),
+    '4 2500 EUR came in, and are neither goods nor on their way back nor '
+    'anybody''s task: cs-' || t.hid(3),
     'money that was neither served nor given back');
 select is(t.damage($$insert into data.refund (payment_id, key, amount, reason,
-        state) select payment_id, 'x', 1, 'paid_late', 'pending'
+        state) select payment_id, 'x', captured, 'asked_for', 'pending'
     from data.payment where payment_id = t.pay(2)$$),
-    '4 served and refunded: cs-' || t.hid(2), 'served and given back');
+    '4 served, and all the money has gone back: ' || t.hid(2),
+    'served and given back');
+select is(t.damage($$insert into data.refund (payment_id, key, amount, reason,
+        state) select payment_id, 'x', captured - 1, 'asked_for', 'pending'
+    from data.payment where payment_id = t.pay(2)$$), 'nothing',
+    'a part may go back');
+select is(t.damage($$insert into data.payment (hold_id, attempt, provider, key,
+        amount, currency, title, return_url, session_expires_at, state,
+        captured) select hold_id, 2, provider, 'x', amount, currency, title,
+        return_url, session_expires_at, 'paid', captured
+    from data.payment where payment_id = t.pay(2)$$),
+    '4 served and paid for more than once: ' || t.hid(2),
+    'money that came twice');
 select is(t.damage($$update data.payment set captured = captured - 1
     where payment_id = t.pay(2)$$),
     '4 served without a payment of its amount: ' || t.hid(2),
@@ -117,10 +131,11 @@ select is(t.damage($$update data.payment set currency = 'JPY'
     'served for another currency');
 select is(t.damage($$update data.payment set state = 'open', captured = 0
     where payment_id = t.pay(2)$$),
-    '4 served without a payment of its amount: ' || t.hid(2),
+    format('4 served without a payment of its amount: %1$s; '
+    '4 served, and all the money has gone back: %1$s', t.hid(2)),
     'served for nothing');
 select is(t.damage($$update data.refund set amount = amount + 1$$),
-    '4 refund of 2501 for a payment of 2500: refund-' || t.hid(3),
+    '4 2501 goes back of a payment of 2500: cs-' || t.hid(3),
     'more given back than came');
 select is(t.damage($$delete from data.outbox where kind = 'refund'$$),
     '4 a refund is owed, and nobody is told to send it: refund-' || t.hid(3),
@@ -135,7 +150,30 @@ select is(t.damage($$update data.refund set state = 'succeeded'$$), 'nothing',
 select is(t.damage($$update data.event set outcome = 'received'
     where event_id = 'e2'$$), '5 an event without an outcome: stripe e2',
     'an event that did not act');
+select is(t.damage($$update data.payment set dispute = 'open'
+    where payment_id = t.pay(3); delete from data.outbox
+    where kind = 'refund'$$), 'nothing', 'one that the bank keeps back, too');
+select is(t.damage($$update data.refund set state = 'failed'$$),
+    format('4 2500 EUR came in, and are neither goods nor on their way back '
+    'nor anybody''s task: cs-%1$s; 4 a refund failed, and it is nobody''s '
+    'task: refund-%1$s', t.hid(3)), 'one that failed');
+select is(t.damage($$update data.payment set state = 'mismatch'
+    where payment_id = t.pay(2)$$),
+    format('4 another amount was paid, and it is nobody''s task: cs-%1$s; '
+    '4 served without a payment of its amount: %1$s', t.hid(2)),
+    'a mismatch that nobody knows of');
+select is(t.damage($$update data.outbox set stuck = true
+    where kind = 'refund'$$),
+    '4 a call is given up, and it is nobody''s task: refund-' || t.hid(3),
+    'a call that nobody will make');
+select is(t.damage($$update data.outbox set stuck = true
+    where kind = 'refund'; insert into data.task (kind, subject, outbox_id)
+    select 'stuck', 'x', outbox_id from data.outbox
+    where kind = 'refund'$$), 'nothing', 'one that is a person''s');
 select is(t.damage($$update data.event set outcome = 'unmatched'
+    where event_id = 'e2'$$), 'nothing', 'an event that has just come');
+select is(t.damage($$update data.event set outcome = 'unmatched',
+        received_at = received_at - interval '2 minutes'
     where event_id = 'e2'$$),
     '5 an event waits though its payment is known: stripe e2',
     'an event that nobody applied');
@@ -143,22 +181,7 @@ select is(t.damage($$update data.event set outcome = 'unmatched'
 -- As the operator, who sees no table.
 set local role lastpair_operator;
 select is((select count(*) from api.audit()), 0::bigint, 'the operator may ask');
-select is(api.person_list(), '[]', 'nobody is needed');
+select is(api.task_list(true), '[]', 'nobody is needed');
 reset role;
-
--- person_list
-update data.outbox set stuck = true, try = 8, last_error = 'no answer'
-where kind = 'refund';
-update data.refund set state = 'failed';
-update data.event set outcome = 'person', detail = 'look' where event_id = 'e2';
-select is(api.person_list()::jsonb, format('[
-    {"what": "refund is stuck after 8 tries", "hold": %1$s,
-        "detail": "no answer"},
-    {"what": "type.paid", "hold": %2$s, "detail": "look"},
-    {"what": "a refund failed", "hold": %1$s, "detail": "paid_late"}]',
-    to_json(t.hid(3)), to_json(t.hid(2)))::jsonb, 'what waits for a person');
-update data.outbox set done_at = now() where kind = 'refund';
-select is(json_array_length(api.person_list()::json), 2,
-    'a call that was made after all is off the list');
 select * from finish();
 rollback;

@@ -1,25 +1,36 @@
 -- Who may call what: each process its own functions, nobody a table.
 begin;
 \ir lib/fixture.sql
-select plan(16);
+select plan(20);
 
 create table t.may (role text, function text);
 insert into t.may
 select 'lastpair_' || role, function from (values
     ('web', '{availability,hold_take,gate_members,hold_show,hold_drop,
-        payment_start,payment_settle}'::text[]),
+        payment_start,payment_settle,payment_settle_all}'::text[]),
     ('sweeper', '{sweep}'),
     ('cashier', '{cashier_claim,cashier_wait,cashier_opened,cashier_expired,
-        cashier_refunded,cashier_retry,cashier_refused,payment_settle}'),
+        cashier_done,cashier_refunded,cashier_retry,cashier_refused,
+        payment_settle}'),
+    ('cashier', '{reconcile_begin,reconcile_page,reconcile_compare,
+        reconcile_next,reconcile_heard,reconcile_finish,reconcile_release,
+        reconcile_show}'),
+    ('courier', '{courier_claim,courier_wait,courier_sent,courier_retry,
+        courier_refused,courier_void}'),
     ('operator', '{item_add,item_set,item_split,item_show,item_list,hold_list,
-        order_show,event_list,person_list,audit}')) m (role, functions)
+        order_show,order_list,order_refund,event_list,event_show,event_counts,
+        event_replay_list,event_replay,payment_settle,task_list,task_settle,
+        task_retry,audit}'),
+    ('operator', '{reconcile_begin,reconcile_page,reconcile_compare,
+        reconcile_next,reconcile_heard,reconcile_finish,reconcile_release,
+        reconcile_show}')) m (role, functions)
 cross join unnest(functions) function;
 
 create view t.can as
 select r.rolname::text as role, p.proname::text as function
 from pg_roles r cross join pg_proc p
 where r.rolname in ('lastpair_web', 'lastpair_sweeper', 'lastpair_cashier',
-        'lastpair_operator', 'lastpair_sandbox')
+        'lastpair_courier', 'lastpair_operator', 'lastpair_sandbox')
     and p.pronamespace = 'api'::regnamespace
     and has_function_privilege(r.oid, p.oid, 'execute')
     and has_schema_privilege(r.oid, 'api', 'usage');
@@ -29,7 +40,7 @@ select set_eq(
     format('select function from t.may where role = %L', role),
     role || ' can call its functions and no other')
 from unnest('{lastpair_web,lastpair_sweeper,lastpair_cashier,
-    lastpair_operator,lastpair_sandbox}'::text[]) role;
+    lastpair_courier,lastpair_operator,lastpair_sandbox}'::text[]) role;
 
 select is_empty($$
     select p.proname from pg_proc p
@@ -85,6 +96,14 @@ select throws_ok($$select api.stock_move('{1}', '{1}', '{-5}', null)$$,
 set local role lastpair_sweeper;
 select throws_ok($$select api.hold_show('x', null)$$, '42501', null,
     'the sweeper cannot look at holds');
+set local role lastpair_web;
+select throws_ok($$select api.order_refund('x', null, 'x')$$, '42501', null,
+    'the web gives no money back');
+select throws_ok($$select api.task_settle(1, null, 'x')$$, '42501', null,
+    'nor says that a matter is settled');
+set local role lastpair_courier;
+select throws_ok($$select api.mail_buyer(1, 'paid', null)$$, '42501', null,
+    'the courier writes no mail of its own');
 set local role lastpair_sandbox;
 select throws_ok($$select api.availability('{x}')$$, '42501', null,
     'the stand-in provider cannot call the shop');

@@ -117,7 +117,7 @@ select is(t.event('e50', 'paid', 50), 'refund', 'C11: b1''s money comes late');
 select is(t.state(50), 'released expired (refund_owed)',
     'C11: b1 is told that it goes back');
 select is(t.doc(50)->'refund'->>'reason', 'paid_late', 'C11: and why');
-select is((select count(*) from api.cashier_claim(1000, 60000)
+select is((select count(*) from t.claim()
     where kind = 'refund' and key = 'refund-' || t.hid(50)
         and amount = 2500), 1::bigint, 'C11: the cashier sends all of it');
 select is(t.stock('LAST'), '1+0 held 0 sold 1', 'C11: one is sold');

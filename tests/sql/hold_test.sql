@@ -9,8 +9,9 @@ select t.item('RUN-43', 1);
 select is(t.take(1, 1, 'RUN-43'), 'created', 'the last unit is taken');
 select is(t.doc(1, 1)::jsonb - '{now,expires_at,expires_in_ms,order}'::text[],
     '{"id": "hld_0000000000000000000001", "state": "held", "reason": null,
-    "view": "held", "lines": [{"item": "RUN-43", "title": "Title of RUN-43",
-        "qty": 1, "units": []}],
+    "late": null, "view": "held",
+    "lines": [{"item": "RUN-43", "title": "Title of RUN-43", "qty": 1,
+        "units": []}],
     "price": {"amount": 2500, "currency": "EUR"}, "existing": true,
     "payment": null, "refund": null}'::jsonb, 'the hold''s document');
 select matches(t.doc(1)->>'order', '^ord_[0-9]+$', 'its order has a number');

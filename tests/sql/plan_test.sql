@@ -9,7 +9,8 @@ set local enable_seqscan = off;
 set local enable_hashjoin = off;
 set local enable_mergejoin = off;
 truncate data.item, data.stock, data.hold, data.hold_line, data.payment,
-    data.refund, data.event, data.outbox, data.item_change;
+    data.refund, data.event, data.outbox, data.item_change, data.task,
+    data.mail;
 analyze data.hold, data.hold_line, data.payment, data.outbox, data.event;
 select t.item('OLD', 2000); select t.item('NEW', 2000);
 

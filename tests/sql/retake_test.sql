@@ -68,7 +68,7 @@ select t.take(40, 40, 'BACK'); select t.open(40, 40);
 select api.hold_drop(t.hid(40), t.buyer(40));
 select is(t.event('e40', 'paid', 40), 'applied', 'paid after it was given up');
 select is(t.state(40), 'paid (paid)', 'is an order, too');
-select is((select count(*) from api.cashier_claim(1000, 60000)
+select is((select count(*) from t.claim()
     where hold = t.hid(40)), 0::bigint, 'its page needs no ending');
 select t.clean();
 select * from finish();

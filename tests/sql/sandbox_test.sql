@@ -1,61 +1,7 @@
 -- The stand-in provider: every outcome of its functions.
 begin;
+\ir lib/sandbox.sql
 select plan(95);
-
--- Nothing from elsewhere is due or listed.
-delete from sandbox_data.delivery;
-delete from sandbox_data.refund;
-delete from sandbox_data.payment;
-delete from sandbox_data.event;
-delete from sandbox_data.session;
-delete from sandbox_data.idempotency;
-
-create function pg_temp.good() returns jsonb
-language sql as $$
-select '{"mode": "payment", "line_items[0][quantity]": "2",
-    "line_items[0][price_data][currency]": "eur",
-    "line_items[0][price_data][unit_amount]": "4999",
-    "line_items[0][price_data][product_data][name]": "Lamp",
-    "client_reference_id": "ord_7", "metadata[hold_id]": "hld_1",
-    "payment_intent_data[metadata][hold_id]": "hld_2",
-    "allowed_payment_method_types[0]": "card",
-    "adaptive_pricing[enabled]": "false",
-    "success_url": "https://shop.example/o?cs={CHECKOUT_SESSION_ID}",
-    "cancel_url": "https://shop.example/o"}'::jsonb
-$$;
-
-create function pg_temp.open(p_more jsonb default '{}') returns text
-language sql as $$
-select answer::jsonb ->> 'id' from sandbox.session_create(null,
-    pg_temp.good() || p_more, 'req_1', '2026-10-28.endive', 'http://pay')
-$$;
-
--- What a creation with other parameters is refused for: code, else message.
-create function pg_temp.refused(
-    p_more jsonb, p_version text default '2026-10-28.endive')
-returns text
-language sql as $$
-select concat_ws(' ', http_status, answer::jsonb #>> '{error,code}',
-    answer::jsonb #>> '{error,param}')
-from sandbox.session_create(null, jsonb_strip_nulls(pg_temp.good() || p_more),
-    'req_1', p_version, 'http://pay')
-$$;
-
-create function pg_temp.events(p_id text) returns text
-language sql as $$
-select string_agg(e.type, ' ' order by e.event_seq)
-from sandbox_data.event e join sandbox_data.session s using (session_id)
-where s.id = p_id
-$$;
-
-create function pg_temp.intent(p_id text) returns text
-language sql as $$
-select p.id from sandbox_data.payment p
-join sandbox_data.session s using (session_id) where s.id = p_id
-$$;
-
-create function pg_temp.get(p_id text) returns jsonb
-language sql as $$ select answer::jsonb from sandbox.session_get(p_id) $$;
 
 -- Opening ------------------------------------------------------------------
 
@@ -169,7 +115,7 @@ select pg_temp.intent(:'id') as intent \gset
 select is(sandbox.session_pay(:'id', 0, false), 'paid', 'then paid');
 select is(sandbox.session_pay(:'id', 0, false), 'paid', 'and once more');
 select is(sandbox.session_decline(:'id'), 'paid', 'a decline comes too late');
-select is(sandbox.session_bank(:'id', 'failed'), 'paid', 'a debit, too');
+select is(sandbox.session_bank(:'id', 'failed', 0), 'paid', 'a debit, too');
 select is((select count(*) from sandbox_data.payment where state = 'succeeded'),
     1::bigint, 'one payment');
 select is(pg_temp.intent(:'id'), :'intent'::text,
@@ -187,14 +133,14 @@ select is((select http_status from sandbox.payment_get('pi_x')), 404,
 select is(sandbox.session_pay('cs_test_x', 0, false), null, 'nothing to pay');
 
 select pg_temp.open() as bank \gset
-select is(sandbox.session_bank(:'bank', null), 'bank', 'a debit under way');
+select is(sandbox.session_bank(:'bank', null, 0), 'bank', 'a debit under way');
 select is(pg_temp.get(:'bank') ->> 'payment_status', 'unpaid', 'unpaid');
-select is(sandbox.session_bank(:'bank', 'succeeded'), 'paid', 'it comes');
+select is(sandbox.session_bank(:'bank', 'succeeded', 0), 'paid', 'it comes');
 select is(pg_temp.events(:'bank'), 'checkout.session.completed '
     'payment_intent.succeeded checkout.session.async_payment_succeeded',
     'its events');
 select pg_temp.open() as bank \gset
-select is(sandbox.session_bank(:'bank', 'failed'), 'failed', 'it fails');
+select is(sandbox.session_bank(:'bank', 'failed', 0), 'failed', 'it fails');
 select is(pg_temp.events(:'bank'), 'checkout.session.completed '
     'payment_intent.payment_failed checkout.session.async_payment_failed',
     'its events');

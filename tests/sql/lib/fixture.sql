@@ -16,7 +16,8 @@ return 'hld_' || lpad(n::text, 22, '0');
 create function t.item(
     sku text, total bigint, per_buyer integer default 1,
     buckets integer default 1, allowance bigint default 0,
-    price bigint default 2500, late text[] default '{retake,refund}',
+    price bigint default 2500,
+    late text[] default '{retake,allowance,refund}',
     currency text default 'EUR')
 returns text language sql
 return api.item_add(sku, 'Title of ' || sku, price, currency, total,
@@ -71,12 +72,23 @@ return t.age(array[hold], by_time);
 
 create function t.start(hold integer, by integer) returns text language sql
 return (select outcome from api.payment_start(
-    t.hid(hold), t.buyer(by), 'stripe', 'http://shop.test'));
+    t.hid(hold), t.buyer(by), 'stripe', 'http://shop.test', 1800, 86400));
+
+-- What the cashier claims: up to so many of each kind.
+create function t.claim(most integer default 1000, lease integer default 60000)
+returns table (outbox_id bigint, kind text, try integer, key text,
+    payment_key text, hold text, number bigint, session_id text,
+    payment_ref text, refund_ref text, amount bigint)
+language sql
+begin atomic
+    select c.outbox_id, c.kind, c.try, c.key, c.payment_key, c.hold,
+        c.number, c.session_id, c.payment_ref, c.refund_ref, c.amount
+    from api.cashier_claim('stripe', most, most, most, most, lease) c;
+end;
 
 -- The cashier's row of a kind for a hold.
 create function t.call(hold integer, which text) returns bigint language sql
-return (select o.outbox_id from data.outbox o
-    join data.payment p using (payment_id) join data.hold h using (hold_id)
+return (select o.outbox_id from data.outbox o join data.hold h using (hold_id)
     where h.id = t.hid(hold) and o.kind = which
     order by o.outbox_id desc limit 1);
 
@@ -87,7 +99,7 @@ declare
     answer text;
 begin
     perform t.start(hold, by);
-    perform 1 from api.cashier_claim(1000, 60000);
+    perform 1 from t.claim();
     perform api.cashier_opened(
         t.call(hold, 'open'), 'cs_' || hold, 'http://pay.test/' || hold);
     answer := t.start(hold, by);
@@ -95,24 +107,52 @@ begin
 end
 $$;
 
+-- A webhook that says this and no more.
+create function t.settle(
+    id text, kind text, hold text default null, session text default null,
+    ref text default null, refund text default null, state text default null,
+    amount bigint default null, currency text default null,
+    key text default null, provider text default 'stripe',
+    type text default 't', detail text default null, body bytea default 'x')
+returns text language sql
+return api.payment_settle(provider, id, type, kind, key, hold, session, ref,
+    refund, state, amount, currency, detail, body);
+
 -- A webhook about a hold's payment; the amount is the hold's unless given.
 create function t.event(
     id text, kind text, hold integer, amount bigint default null,
     currency text default 'EUR', session text default null,
     ref text default null)
 returns text language sql
-return api.payment_settle('stripe', id, 'type.' || kind, kind, t.hid(hold),
-    coalesce(session, 'cs_' || hold), coalesce(ref, 'pi_' || hold), null,
-    null, coalesce(amount,
+return t.settle(id, kind, t.hid(hold), coalesce(session, 'cs_' || hold),
+    coalesce(ref, 'pi_' || hold), null, null, coalesce(amount,
         (select h.amount from data.hold h where h.id = t.hid(hold)), 2500),
-    currency, null, 'body');
+    currency);
 
 -- A webhook about a refund: by the provider's payment alone.
 create function t.refund_event(
-    id text, payment text, refund text, state text, amount bigint)
+    id text, payment text, refund text, state text, amount bigint,
+    key text default null)
 returns text language sql
-return api.payment_settle('stripe', id, 'refund.updated', 'refund', null,
-    null, payment, refund, state, amount, 'EUR', null, 'body');
+return t.settle(id, 'refund', null, null, payment, refund, state, amount,
+    'EUR', key);
+
+-- And about a dispute.
+create function t.dispute_event(
+    id text, payment text, state text, amount bigint default 2500)
+returns text language sql
+return t.settle(id, 'dispute', null, null, payment, null, state, amount,
+    'EUR');
+
+-- The operator gives back: an order's money (NULL: what is left).
+create function t.give_back(hold integer, amount bigint default null)
+returns text language sql
+return (select outcome from api.order_refund(t.hid(hold), amount, 'ann'));
+
+-- What waits for a person: of what kind, the oldest first.
+create function t.tasks() returns text language sql
+return (select string_agg(task->>'kind', ',') from json_array_elements(
+    api.task_list(false)::json) task);
 
 -- total+allowance, held and sold of an item, over all of its buckets.
 create function t.stock(sku text) returns text language sql
