@@ -1,86 +1,57 @@
 /*
- * One call at a time, each kind at its own pace. Whatever the provider did
- * and we could not record, is asked for again under the same key.
+ * One thread that waits for everything at once: answers of the providers, the
+ * database's word that a call was added, the time when one is due or may go
+ * out. Invariant: between two waits no outcome lies around that the database
+ * could have been told. Whatever a provider did and could not be recorded is
+ * asked for again under the same key, when the row's lease is over.
  */
 #include "cashier.h"
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sign.h"
+#include "cashier_record.h"
+#include "cashier_till.h"
 #include "io/db.h"
 #include "io/http.h"
 #include "pay/provider.h"
-#include "web/settlement.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 
-/* A row whose cashier died comes back after one call's time and this. Should a
- * slow cashier still be at it, both ask under the same key. */
-#define LEASE_SLACK_MS 10000
+/* The longest wait, in case that the database's clock is set, or a signal came
+ * just before it. */
 #define WAIT_MS 1000
-/* Between tries of a call, and while the database is away. */
-#define RETRY_MIN_MS 500
-#define RETRY_MAX_MS 60000
+/* Between tries while the database is away. */
+#define AWAY_MIN_MS 500
 #define AWAY_MAX_MS 5000
-/* The provider takes 25 a second of each kind. */
-#define CALLS_PER_SECOND 20
+/* What is under way when it is time to stop may still end within this. The
+ * supervisor kills after twice as much. */
+#define STOP_MS 5000
 
-enum kind { KIND_OPEN, KIND_EXPIRE, KIND_REFUND, KINDS };
-
-static const struct {
-	const char *name; /* in data.outbox.kind */
-	const char *act;
-} kinds[KINDS] = {
-    [KIND_OPEN] = {"open", "open a session"},
-    [KIND_EXPIRE] = {"expire", "end a session"},
-    [KIND_REFUND] = {"refund", "send a refund"},
-};
+static const char *const provider_names[] = {"stripe", "standard"};
+#define TILLS_MAX (sizeof(provider_names) / sizeof(provider_names[0]))
 
 struct cashier {
 	const struct conf *conf;
-	const struct provider *provider;
 	struct db *db;
 	struct http *http;
-	int64_t next_ms[KINDS]; /* when the kind's next call may go out */
+	struct till tills[TILLS_MAX];
+	size_t till_count;
 	int failures; /* of the database, in a row */
+	int64_t away_until_ms; /* not asked before, when there are any */
+	int64_t end_ms; /* what has not ended by then is given up */
 };
 
-static volatile sig_atomic_t stopping;
+static atomic_bool stopping;
 
 static void
 cashier_on_term(int signo)
 {
 	(void)signo;
-	stopping = 1;
-}
-
-/* In short parts: a signal that comes just before a sleep does not end it. */
-static void
-cashier_rest(int64_t ms)
-{
-	while (ms > 0 && !stopping) {
-		int64_t part = ms > 100 ? 100 : ms;
-
-		clock_sleep_ms(part);
-		ms -= part;
-	}
-}
-
-/* min doubled failures - 1 times, at most max, times a random 0.5 to 1. */
-static int64_t
-backoff_ms(int failures, int64_t min, int64_t max)
-{
-	int64_t ms = min;
-	unsigned char chance;
-
-	while (--failures > 0 && ms < max)
-		ms *= 2;
-	if (ms > max)
-		ms = max;
-	sign_random(&chance, sizeof(chance));
-	return ms / 2 + ms / 2 * chance / 255;
+	stopping = true;
 }
 
 /* The call may go through later, also one that perhaps has: to record the same
@@ -91,267 +62,286 @@ is_away(enum db_status status)
 	return status != DB_OK && status != DB_REFUSED;
 }
 
-/* Notes how the database did; rests when it is away. */
-static void
+/* Whether the database may be asked. */
+static bool
+cashier_may_ask(const struct cashier *c)
+{
+	return c->failures == 0 || clock_monotonic_ms() >= c->away_until_ms;
+}
+
+/* Notes how the database did; false when it is away. */
+static bool
 cashier_weigh(struct cashier *c, enum db_status status)
 {
+	int64_t ms = AWAY_MIN_MS;
+	unsigned char chance;
+
 	if (!is_away(status)) {
 		if (c->failures > 0)
 			log_info("the database is back");
 		c->failures = 0;
-		return;
+		return true;
 	}
 	if (c->failures++ == 0)
 		log_warn("could not reach the database: %s", db_error(c->db));
-	cashier_rest(backoff_ms(c->failures, RETRY_MIN_MS, AWAY_MAX_MS));
+	for (int i = 1; i < c->failures && ms < AWAY_MAX_MS; i++)
+		ms *= 2;
+	ms = ms < AWAY_MAX_MS ? ms : AWAY_MAX_MS;
+	sign_random(&chance, sizeof(chance));
+	c->away_until_ms =
+	    clock_monotonic_ms() + ms / 2 + ms / 2 * chance / 255;
+	return false;
 }
 
-static enum kind
-job_kind(const struct job *job)
-{
-	for (int kind = 0; kind < KINDS; kind++) {
-		if (strcmp(job->kind, kinds[kind].name) == 0)
-			return (enum kind)kind;
-	}
-	log_bug("cannot do a call of kind %s", job->kind);
-}
-
-/* A bucket that holds one token: calls go out evenly. */
+/* Some calls may have been added. */
 static void
-cashier_pace(struct cashier *c, enum kind kind)
+cashier_look(struct cashier *c)
 {
-	int rate = kind == KIND_OPEN ? c->conf->stripe.opens_per_second
-				     : CALLS_PER_SECOND;
-	int64_t gap = (1000 + rate - 1) / rate;
-	int64_t now = clock_monotonic_ms();
-
-	if (c->next_ms[kind] > now) {
-		cashier_rest(c->next_ms[kind] - now);
-		now = c->next_ms[kind];
-	}
-	c->next_ms[kind] = now + gap;
+	for (size_t i = 0; i < c->till_count; i++)
+		till_look_by(&c->tills[i], 0);
 }
 
-static struct call
-job_call(const struct job *job)
-{
-	return (struct call){
-	    .key = str_view(&job->key),
-	    .hold = str_view(&job->hold),
-	    .number = job->number,
-	    .session_id = str_view(&job->session_id),
-	    .payment_ref = str_view(&job->payment_ref),
-	    .amount = job->amount,
-	    .currency = str_view(&job->currency),
-	    .title = str_view(&job->title),
-	    .return_url = str_view(&job->return_url),
-	    .session_expires_at = job->session_expires_at,
-	    .try = job->try,
-	};
-}
-
-/*
- * Asks the provider. CALL_COMPLETE: the session could not be ended, because
- * the buyer was faster, and outcome->body is the news of it.
- */
-static enum call_result
-cashier_call(struct cashier *c, const struct job *job,
-    struct call_outcome *outcome)
-{
-	struct call call = job_call(job);
-	enum call_result result;
-
-	switch (job_kind(job)) {
-	case KIND_OPEN:
-		return c->provider->open(c->conf, c->http, &call, outcome);
-	case KIND_REFUND:
-		return c->provider->refund(c->conf, c->http, &call, outcome);
-	default:
-		result = c->provider->end(c->conf, c->http, &call, outcome);
-	}
-	if (result != CALL_COMPLETE)
-		return result;
-	result = c->provider->fetch(c->conf, c->http, &call, outcome);
-	return result == CALL_DONE ? CALL_COMPLETE : result;
-}
-
-static enum db_status
-record_refund(struct cashier *c, const struct job *job,
-    const struct call_outcome *outcome)
-{
-	const char *state = buf_text(&outcome->state);
-	bool person = false;
-	enum db_status status = db_cashier_refunded(c->db, job,
-	    buf_text(&outcome->id), state, &person);
-
-	if (status != DB_OK)
-		return status;
-	if (person)
-		log_error("refund is %s, hold %s needs a person", state,
-		    buf_text(&job->hold));
-	else
-		log_info("refund is %s, hold %s", state, buf_text(&job->hold));
-	return status;
-}
-
-static enum db_status
-record_done(struct cashier *c, const struct job *job,
-    const struct call_outcome *outcome)
-{
-	switch (job_kind(job)) {
-	case KIND_OPEN:
-		return db_cashier_opened(c->db, job, buf_text(&outcome->id),
-		    buf_text(&outcome->url));
-	case KIND_EXPIRE:
-		return db_cashier_expired(c->db, job);
-	default:
-		return record_refund(c, job, outcome);
-	}
-}
-
-static enum db_status
-record_retry(struct cashier *c, const struct job *job, const char *error,
-    int64_t delay_ms)
-{
-	struct job_retry retry = {error, delay_ms, c->conf->stripe.tries};
-	const char *act = kinds[job_kind(job)].act;
-	bool stuck = false;
-	enum db_status status = db_cashier_retry(c->db, job, &retry, &stuck);
-
-	if (status != DB_OK)
-		return status;
-	if (stuck)
-		log_error("cannot %s for hold %s, given up after %d tries: %s",
-		    act, buf_text(&job->hold), job->try, error);
-	else
-		log_warn("could not %s for hold %s, try %d: %s", act,
-		    buf_text(&job->hold), job->try, error);
-	return status;
-}
-
-static enum db_status
-record_refused(struct cashier *c, const struct job *job, const char *error)
-{
-	enum db_status status = db_cashier_refused(c->db, job, error);
-
-	if (status == DB_OK)
-		log_error("cannot %s for hold %s: %s", kinds[job_kind(job)].act,
-		    buf_text(&job->hold), error);
-	return status;
-}
-
-/*
- * Records the news of a session as if its webhook had come, and closes the
- * row: a session that is complete needs no end.
- */
-static enum db_status
-record_news(struct cashier *c, const struct job *job, struct str body)
-{
-	struct event event;
-	struct event_reader *reader = c->provider->read(c->conf, body, &event);
-	struct settlement settlement;
-	struct answer answer;
-	enum db_status status;
-
-	answer_init(&answer);
-	if (event.kind == EVENT_UNUSABLE) {
-		status = record_retry(c, job, "the session cannot be read",
-		    RETRY_MAX_MS);
-		goto out;
-	}
-	settlement_fill(&settlement, c->provider, &event, body);
-	status = db_payment_settle(c->db, &settlement, &answer);
-	if (status == DB_OK)
-		status = db_cashier_expired(c->db, job);
-out:
-	answer_release(&answer);
-	c->provider->read_free(reader);
-	return status;
-}
-
-static enum db_status
-cashier_record(struct cashier *c, const struct job *job,
-    enum call_result result, const struct call_outcome *outcome)
-{
-	const char *error = buf_text(&outcome->error);
-
-	switch (result) {
-	case CALL_DONE:
-		return record_done(c, job, outcome);
-	case CALL_COMPLETE:
-		return record_news(c, job, str_view(&outcome->body));
-	case CALL_REFUSED:
-		return record_refused(c, job, error);
-	default:
-		return record_retry(c, job, error,
-		    backoff_ms(job->try, RETRY_MIN_MS, RETRY_MAX_MS));
-	}
-}
-
-/*
- * Does one job. While the database is away, its outcome is kept as long as
- * nobody else may have the row.
- */
+/* Takes the requests that have ended one step on. */
 static void
-cashier_do(struct cashier *c, const struct job *job, int64_t lease_end_ms)
+cashier_collect(struct cashier *c)
 {
-	struct call_outcome outcome;
-	enum call_result result;
-	enum db_status status;
+	struct http_call *call;
 
-	call_outcome_init(&outcome);
-	cashier_pace(c, job_kind(job));
-	result = cashier_call(c, job, &outcome);
-	status = cashier_record(c, job, result, &outcome);
-	cashier_weigh(c, status);
-	while (is_away(status) && !stopping &&
-	    clock_monotonic_ms() < lease_end_ms) {
-		status = cashier_record(c, job, result, &outcome);
-		cashier_weigh(c, status);
-	}
-	if (is_away(status))
-		log_warn("could not record a call for hold %s; it is made "
+	while ((call = http_next(c->http)) != NULL)
+		till_answered(&c->tills[call->slot / TILL_SLOTS_MAX], call);
+}
+
+/* Gives up what has become somebody else's. */
+static void
+till_drop_late(struct till *till, int64_t now_ms)
+{
+	for (int i = 0; i < till->limits.at_once; i++) {
+		struct slot *slot = &till->slots[i];
+
+		if (slot->state == SLOT_FREE || slot->lease_end_ms > now_ms)
+			continue;
+		log_warn("could not %s for hold %s in time; it is tried "
 			 "again under its key",
-		    buf_text(&job->hold));
-	if (status == DB_REFUSED) {
-		log_error("cannot record a call for hold %s: %s",
-		    buf_text(&job->hold), db_error(c->db));
-		(void)record_retry(c, job, "the outcome cannot be recorded",
-		    RETRY_MAX_MS);
+		    slot->state == SLOT_OVER ? "record a call"
+					     : job_act(&slot->job),
+		    buf_text(&slot->job.hold));
+		till_free(till, slot);
 	}
-	call_outcome_release(&outcome);
+}
+
+/* Tells the database what came of the calls, as long as it is there. */
+static void
+cashier_record(struct cashier *c, struct till *till)
+{
+	struct slot *slot;
+	size_t at = 0;
+
+	while (cashier_may_ask(c) &&
+	    (slot = till_find(till, SLOT_OVER, &at)) != NULL) {
+		if (cashier_weigh(c, slot_record(slot, till, c->db)))
+			till_free(till, slot);
+	}
+}
+
+/* Puts what was claimed into slots; notes of which kinds there was less than
+ * asked for: that was all. */
+static void
+till_fill(struct till *till, const struct job_list *jobs,
+    const int room[JOB_KINDS], int64_t lease_end_ms)
+{
+	int got[JOB_KINDS] = {0};
+
+	for (size_t i = 0; i < jobs->count; i++) {
+		struct slot *slot = till_slot(till);
+
+		job_list_read(jobs, i, &slot->job);
+		got[slot->job.kind]++;
+		till_begin(till, slot, lease_end_ms);
+	}
+	for (int kind = 0; kind < JOB_KINDS; kind++) {
+		if (room[kind] > 0)
+			till->more[kind] = got[kind] >= room[kind];
+	}
+}
+
+/* When to look for calls that become due. One that is due and was not claimed,
+ * for want of room or by another cashier's doing, is not asked for in haste. */
+static void
+cashier_plan(struct cashier *c, struct till *till)
+{
+	int ms = 0;
+
+	if (cashier_weigh(c,
+		db_cashier_wait(c->db, till->provider->name, WAIT_MS, &ms)))
+		till_look_by(till,
+		    clock_monotonic_ms() + (ms > 0 ? ms : TILL_AHEAD_MS));
+}
+
+static void
+cashier_claim(struct cashier *c, struct till *till)
+{
+	int64_t now_ms = clock_monotonic_ms();
+	struct job_claim claim = {till->provider->name, {0},
+	    till_lease_ms(till)};
+	struct job_list jobs;
+	enum db_status status;
+	int sum = 0;
+
+	if (now_ms >= till->look_ms) {
+		for (int kind = 0; kind < JOB_KINDS; kind++)
+			till->more[kind] = true;
+		till->look_ms = now_ms + WAIT_MS;
+	}
+	till_room(till, now_ms, claim.most);
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		sum += claim.most[kind];
+	if (sum == 0)
+		return;
+	status = db_cashier_claim(c->db, &claim, &jobs);
+	if (!cashier_weigh(c, status))
+		return;
+	if (status == DB_REFUSED) {
+		log_error("cannot claim a call: %s", db_error(c->db));
+		memset(till->more, 0, sizeof(till->more));
+		return;
+	}
+	till_fill(till, &jobs, claim.most, now_ms + claim.lease_ms);
+	job_list_release(&jobs);
+	cashier_plan(c, till);
+}
+
+/* How long nothing is to be done unless something comes. */
+static int
+cashier_rest_ms(const struct cashier *c)
+{
+	int64_t now_ms = clock_monotonic_ms();
+	int64_t rest = c->end_ms - now_ms;
+
+	rest = rest < WAIT_MS ? rest : WAIT_MS;
+	for (size_t i = 0; i < c->till_count; i++) {
+		const struct till *till = &c->tills[i];
+		int64_t ms = till_send_ms(till, now_ms);
+
+		rest = ms < rest ? ms : rest;
+		if (stopping || !cashier_may_ask(c))
+			continue;
+		ms = till_room_ms(till, now_ms);
+		rest = ms < rest ? ms : rest;
+	}
+	if (!cashier_may_ask(c) && c->away_until_ms - now_ms < rest)
+		rest = c->away_until_ms - now_ms;
+	return rest > 0 ? (int)rest : 0;
+}
+
+/* Claims calls as long as there are some and there is room. */
+static void
+cashier_serve(struct cashier *c, struct till *till)
+{
+	while (!stopping && cashier_may_ask(c) &&
+	    till_room_ms(till, clock_monotonic_ms()) == 0) {
+		cashier_claim(c, till);
+		/* Some need no request to be over. */
+		cashier_record(c, till);
+	}
+}
+
+static void
+cashier_turn(struct cashier *c)
+{
+	cashier_collect(c);
+	for (size_t i = 0; i < c->till_count; i++) {
+		till_drop_late(&c->tills[i], clock_monotonic_ms());
+		cashier_record(c, &c->tills[i]);
+	}
+	for (size_t i = 0; i < c->till_count; i++) {
+		/* What waits has its turn before there is room for more. */
+		till_send(&c->tills[i], clock_monotonic_ms());
+		cashier_serve(c, &c->tills[i]);
+		till_send(&c->tills[i], clock_monotonic_ms());
+	}
+}
+
+static void
+cashier_wait(struct cashier *c)
+{
+	/* The word may have come along with an answer, and be read already. */
+	if (db_cashier_noticed(c->db))
+		cashier_look(c);
+	http_wait(c->http, db_cashier_fd(c->db), cashier_rest_ms(c));
+}
+
+static bool
+cashier_is_idle(const struct cashier *c)
+{
+	for (size_t i = 0; i < c->till_count; i++) {
+		if (!till_is_idle(&c->tills[i]))
+			return false;
+	}
+	return true;
 }
 
 static void
 cashier_loop(struct cashier *c)
 {
-	int lease_ms = c->conf->stripe.timeout_ms + LEASE_SLACK_MS;
-
 	while (!stopping) {
-		int64_t claimed_ms = clock_monotonic_ms();
-		struct job job;
-		bool found = false;
-		enum db_status status;
-
-		job_init(&job);
-		status = db_cashier_claim(c->db, lease_ms, &job, &found);
-		cashier_weigh(c, status);
-		if (status == DB_REFUSED) {
-			log_error("cannot claim a call: %s", db_error(c->db));
-			cashier_rest(WAIT_MS);
-		} else if (status == DB_OK && found) {
-			cashier_do(c, &job, claimed_ms + lease_ms);
-		} else if (status == DB_OK) {
-			db_cashier_wait(c->db, WAIT_MS);
-		}
-		job_release(&job);
+		cashier_turn(c);
+		cashier_wait(c);
 	}
+	c->end_ms = clock_monotonic_ms() + STOP_MS;
+	cashier_turn(c);
+	while (!cashier_is_idle(c) && clock_monotonic_ms() < c->end_ms) {
+		cashier_wait(c);
+		cashier_turn(c);
+	}
+	if (!cashier_is_idle(c))
+		log_warn("could not end the calls under way; they are made "
+			 "again under their keys");
+}
+
+/* Whether its calls can be made: also those of one that new payments do not go
+ * to any more. */
+static bool
+provider_is_set_up(const struct conf *conf, const struct provider *provider)
+{
+	if (provider == provider_current(conf))
+		return true;
+	if (strcmp(provider->name, "standard") == 0)
+		return conf->standard.url[0] &&
+		    conf->standard.webhook_secret[0];
+	return conf->stripe.open_key[0] && conf->stripe.refund_key[0];
+}
+
+static void
+cashier_open(struct cashier *c, const struct conf *conf)
+{
+	*c = (struct cashier){.conf = conf, .end_ms = INT64_MAX};
+	c->db = db_open(conf, DB_CASHIER, "lastpair cashier");
+	c->http = http_open("lastpair");
+	for (size_t i = 0; i < TILLS_MAX; i++) {
+		const struct provider *provider =
+		    provider_find(str_of(provider_names[i]));
+
+		if (!provider || !provider_is_set_up(conf, provider))
+			continue;
+		till_open(&c->tills[c->till_count], conf, provider, c->http,
+		    c->till_count * TILL_SLOTS_MAX);
+		c->till_count++;
+	}
+}
+
+static void
+cashier_close(struct cashier *c)
+{
+	for (size_t i = 0; i < c->till_count; i++)
+		till_close(&c->tills[i]);
+	http_close(c->http);
+	db_close(c->db);
 }
 
 int
 cashier_run(const struct conf *conf)
 {
-	struct cashier c = {.conf = conf};
+	struct cashier c;
 	struct sigaction action;
 
 	memset(&action, 0, sizeof(action));
@@ -359,14 +349,11 @@ cashier_run(const struct conf *conf)
 	action.sa_handler = SIG_IGN;
 	sigaction(SIGPIPE, &action, NULL);
 	/* Not restarted: waits end when it is time to stop. */
-	stopping = 0;
+	stopping = false;
 	action.sa_handler = cashier_on_term;
 	sigaction(SIGTERM, &action, NULL);
-	c.provider = provider_default();
-	c.db = db_open(conf, DB_CASHIER, "lastpair cashier");
-	c.http = http_open("lastpair");
+	cashier_open(&c, conf);
 	cashier_loop(&c);
-	http_close(c.http);
-	db_close(c.db);
+	cashier_close(&c);
 	return 0;
 }

@@ -8,6 +8,7 @@
  */
 #include "base/conf.h"
 #include "base/setting.h"
+#include "base/sign.h"
 #include "base/str.h"
 
 #include <ini.h>
@@ -321,14 +322,67 @@ is_live(const char *key)
 }
 
 static bool
+is_provider(const char *name)
+{
+	return strcmp(name, "stripe") == 0 || strcmp(name, "standard") == 0;
+}
+
+static bool
+mail_check(struct conf *conf)
+{
+	bool smtp = *conf->mail.smtp_url != '\0';
+	bool folder = *conf->mail.folder != '\0';
+
+	if (smtp && folder)
+		return setting_refuse(conf,
+		    "mail.smtp_url and mail.folder are both set: mail goes one "
+		    "way");
+	if ((smtp || folder) && *conf->mail.from == '\0')
+		return setting_refuse(conf,
+		    "mail.from is missing: whom is mail from?");
+	return true;
+}
+
+static bool
+secret_check(struct conf *conf, const char *key, const char *secret, bool signs)
+{
+	const char *problem = sign_secret_problem(str_of(secret), signs);
+
+	return !problem || setting_refuse(conf, "standard.%s %s", key, problem);
+}
+
+/* A secret that is none would refuse every message, or sign no call. */
+static bool
+standard_check(struct conf *conf)
+{
+	const char *shared = conf->standard.webhook_secret;
+
+	if (!secret_check(conf, "webhook_secret", shared, false) ||
+	    !secret_check(conf, "old_webhook_secret",
+		conf->standard.old_webhook_secret, false) ||
+	    !secret_check(conf, "call_secret", conf->standard.call_secret,
+		true))
+		return false;
+	if (*conf->standard.call_secret == '\0' &&
+	    sign_secret_problem(str_of(shared), true))
+		return setting_refuse(conf,
+		    "standard.call_secret is missing: a whpk_ key verifies, "
+		    "but cannot sign our calls");
+	return true;
+}
+
+static bool
 conf_derive(struct conf *conf)
 {
+	if (!is_provider(conf->payment.provider))
+		return setting_refuse(conf,
+		    "payment.provider must be stripe or standard");
 	conf->stripe.livemode = is_live(conf->stripe.open_key);
 	if (conf->stripe.livemode != is_live(conf->stripe.refund_key))
 		return setting_refuse(conf,
 		    "stripe.refund_key does not go with stripe.open_key: one "
 		    "is for live payments, the other for tests");
-	return true;
+	return standard_check(conf) && mail_check(conf);
 }
 
 const char *

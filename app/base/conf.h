@@ -41,10 +41,35 @@ struct conf {
 		char *webhook_secret;
 		char *old_webhook_secret; /* "" when none */
 		int opens_per_second; /* 1..100, default 20 */
+		int ends_per_second; /* the same */
+		int refunds_per_second; /* the same */
+		int looks_per_second; /* the same */
+		int calls_per_second; /* of all kinds, 1..1000, default 80 */
+		int at_once; /* calls under way, 1..200, default 32 */
 		int timeout_ms; /* of one call, 1000..120000, default 20000 */
 		int tries; /* before an outbox row is stuck, 1..100 */
 		bool livemode; /* derived: the keys are sk_live_ or rk_live_ */
 	} stripe;
+	struct {
+		char *url; /* of the process that connects a provider; "" */
+		char *webhook_secret; /* whsec_ or whpk_; "" takes nothing */
+		char *old_webhook_secret; /* "" when none */
+		char *call_secret; /* whsec_ or whsk_; "": webhook_secret */
+		int calls_per_second; /* 1..1000, default 20 */
+		int at_once; /* 1..200, default 32 */
+		int timeout_ms; /* 1000..120000, default 20000 */
+		int tries; /* 1..100, default 20 */
+	} standard;
+	struct {
+		char *provider; /* "stripe" or "standard" */
+		int reconcile_minutes; /* 0: never; ..10080, default 60 */
+	} payment;
+	struct {
+		char *smtp_url; /* "" when none */
+		char *folder; /* "" when none */
+		char *from;
+		char *operator; /* "" when none */
+	} mail;
 	struct {
 		char *pay_url; /* where shoppers reach the sandbox */
 		char *hook_url; /* where it posts its webhooks */

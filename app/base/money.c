@@ -31,6 +31,27 @@ static const char zero_decimals[] =
 static const char three_decimals[] = "BHD JOD KWD OMR TND";
 /* Two decimals on the wire, but only whole units are charged. */
 static const char whole_units[] = "ISK UGX";
+/* Two decimals are charged, but only whole units are paid out. */
+static const char whole_payouts[] = "HUF TWD";
+
+/* The least that is charged, in minor units. */
+static const struct {
+	char currency[4];
+	int least;
+} minimums[] = {{"AED", 200}, {"AUD", 50}, {"BRL", 50}, {"CAD", 50},
+    {"CHF", 50}, {"CZK", 1500}, {"DKK", 250}, {"EUR", 50}, {"GBP", 30},
+    {"HKD", 400}, {"HUF", 17500}, {"INR", 50}, {"JPY", 50}, {"KRW", 50},
+    {"MXN", 1000}, {"MYR", 200}, {"NOK", 300}, {"NZD", 50}, {"PLN", 200},
+    {"RON", 200}, {"SEK", 300}, {"SGD", 50}, {"THB", 1000}, {"USD", 50},
+    {"ZAR", 50}};
+
+/* MONEY_AMOUNT_MAX, by the number of decimals. */
+static const char *const too_much[] = {
+    "an amount is at most 99999999 in this currency",
+    NULL,
+    "an amount is at most 999999.99 in this currency",
+    "an amount is at most 99999.990 in this currency",
+};
 
 static int
 code_compare(const void *a, const void *b)
@@ -47,6 +68,15 @@ money_decimals(const char *currency)
 	if (strstr(zero_decimals, currency))
 		return 0;
 	return strstr(three_decimals, currency) ? 3 : 2;
+}
+
+/* What an amount must be a multiple of. */
+static int64_t
+money_step(const char *currency)
+{
+	if (strstr(three_decimals, currency))
+		return 10;
+	return strstr(whole_units, currency) ? 100 : 1;
 }
 
 /* The digits after the point, shifted to that many decimals. */
@@ -75,14 +105,15 @@ fraction_parse(int64_t *out, const char *text, int decimals)
 static const char *
 amount_check(int64_t amount, const char *currency, int decimals)
 {
-	if (amount < 1 || amount > MONEY_AMOUNT_MAX)
-		return "the amount is out of range, 1 to 99999999 in the "
-		       "smallest unit";
-	if (decimals == 3 && amount % 10)
-		return "the last of three decimals must be 0 in this currency";
-	if (strstr(whole_units, currency) && amount % 100)
-		return "this currency is charged in whole units only";
-	return NULL;
+	if (amount < 1)
+		return "an amount is more than 0";
+	if (amount > MONEY_AMOUNT_MAX)
+		return too_much[decimals];
+	if (amount % money_step(currency) == 0)
+		return NULL;
+	return decimals == 3
+	    ? "the last of three decimals must be 0 in this currency"
+	    : "this currency is charged in whole units only";
 }
 
 const char *
@@ -115,6 +146,47 @@ money_parse(struct money *out, const char *text, const char *currency)
 		return why;
 	out->amount = amount;
 	memcpy(out->currency, currency, sizeof(out->currency));
+	return NULL;
+}
+
+int64_t
+money_least(const char *currency)
+{
+	for (size_t i = 0; i < sizeof(minimums) / sizeof(minimums[0]); i++) {
+		if (strcmp(minimums[i].currency, currency) == 0)
+			return minimums[i].least;
+	}
+	return 0;
+}
+
+bool
+money_price(const struct money *price, int64_t units, struct buf *why)
+{
+	struct money limit = *price;
+
+	limit.amount = money_least(price->currency);
+	if (price->amount < limit.amount) {
+		buf_str(why, "the payment provider charges at least ");
+		money_format(why, &limit);
+		return false;
+	}
+	/* Divided, because a product could wrap. */
+	if (price->amount <= MONEY_AMOUNT_MAX / units)
+		return true;
+	limit.amount = MONEY_AMOUNT_MAX;
+	limit.amount -= limit.amount % money_step(price->currency);
+	buf_printf(why,
+	    "a buyer may have %" PRId64 ", and a payment is at most ", units);
+	money_format(why, &limit);
+	return false;
+}
+
+const char *
+money_advice(const struct money *price)
+{
+	if (strstr(whole_payouts, price->currency) && price->amount % 100)
+		return "buyers are charged the decimals, but the payment "
+		       "provider pays this currency out in whole units only";
 	return NULL;
 }
 

@@ -84,10 +84,54 @@ static const struct setting settings[] = {
 	"the one before, still accepted after a change"},
     {"stripe", "opens_per_second", NUMBER, OPEN, AT(stripe.opens_per_second),
 	"20", 1, 100, "sessions opened; the provider's own limit is 25"},
+    {"stripe", "ends_per_second", NUMBER, OPEN, AT(stripe.ends_per_second),
+	"20", 1, 100, "sessions ended"},
+    {"stripe", "refunds_per_second", NUMBER, OPEN,
+	AT(stripe.refunds_per_second), "20", 1, 100, "refunds sent"},
+    {"stripe", "looks_per_second", NUMBER, OPEN, AT(stripe.looks_per_second),
+	"20", 1, 100, "sessions, refunds and lists looked at"},
+    {"stripe", "calls_per_second", NUMBER, OPEN, AT(stripe.calls_per_second),
+	"80", 1, 1000, "of all kinds together; the provider's limit is 100"},
+    {"stripe", "at_once", NUMBER, OPEN, AT(stripe.at_once), "32", 1, 200,
+	"calls under way at the same time"},
     {"stripe", "timeout_ms", NUMBER, OPEN, AT(stripe.timeout_ms), "20000", 1000,
 	120000, "longest wait for one call"},
     {"stripe", "tries", NUMBER, OPEN, AT(stripe.tries), "20", 1, 100,
 	"calls before a task is stuck and somebody is told"},
+
+    {"standard", "url", URL, REQUIRED, AT(standard.url), "", 0, 0,
+	"where the process listens that connects another provider"},
+    {"standard", "webhook_secret", TEXT, REQUIRED | SECRET, AT(standard.webhook_secret),
+	"", 0, 0, "whsec_... or whpk_..., verifies its messages"},
+    {"standard", "old_webhook_secret", TEXT, SECRET,
+	AT(standard.old_webhook_secret), "", 0, 0,
+	"the one before, still accepted after a change"},
+    {"standard", "call_secret", TEXT, SECRET, AT(standard.call_secret), "", 0,
+	0, "whsec_... or whsk_..., signs our calls; empty: webhook_secret"},
+    {"standard", "calls_per_second", NUMBER, OPEN,
+	AT(standard.calls_per_second), "20", 1, 1000,
+	"of each kind, and of all together"},
+    {"standard", "at_once", NUMBER, OPEN, AT(standard.at_once), "32", 1, 200,
+	"calls under way at the same time"},
+    {"standard", "timeout_ms", NUMBER, OPEN, AT(standard.timeout_ms), "20000",
+	1000, 120000, "longest wait for one call"},
+    {"standard", "tries", NUMBER, OPEN, AT(standard.tries), "20", 1, 100,
+	"calls before a task is stuck and somebody is told"},
+
+    {"payment", "provider", TEXT, REQUIRED, AT(payment.provider), "stripe", 0,
+	0, "who new payments go to: stripe or standard"},
+    {"payment", "reconcile_minutes", NUMBER, OPEN,
+	AT(payment.reconcile_minutes), "60", 0, 10080,
+	"between two comparisons with the provider; 0: none"},
+
+    {"mail", "smtp_url", TEXT, OPEN, AT(mail.smtp_url), "", 0, 0,
+	"smtp(s)://user:password@host:port; where mail is handed in"},
+    {"mail", "folder", TEXT, OPEN, AT(mail.folder), "", 0, 0,
+	"or a folder that each mail is written into"},
+    {"mail", "from", TEXT, OPEN, AT(mail.from), "", 0, 0,
+	"the sender, shop@example.com or Shop <shop@example.com>"},
+    {"mail", "operator", TEXT, OPEN, AT(mail.operator), "", 0, 0,
+	"who is told when a person is needed"},
 
     {"sandbox", "pay_url", ORIGIN, OPEN, AT(sandbox.pay_url), "", 0, 0,
 	"where shoppers reach the stand-in provider; only for the demo"},
@@ -245,6 +289,17 @@ setting_defaults(struct conf *conf)
 		setting_put(conf, &settings[i], str_of(settings[i].fallback));
 }
 
+/* A provider that no payment goes to needs no settings. */
+static bool
+is_used(const struct conf *conf, const struct setting *setting)
+{
+	bool provider = strcmp(setting->section, "stripe") == 0 ||
+	    strcmp(setting->section, "standard") == 0;
+
+	return !provider ||
+	    strcmp(setting->section, conf->payment.provider) == 0;
+}
+
 static bool
 setting_missing(struct conf *conf, const struct setting *setting)
 {
@@ -266,6 +321,7 @@ setting_complete(struct conf *conf)
 		const struct setting *setting = &settings[i];
 
 		if ((setting->flags & REQUIRED) && setting->kind != NUMBER &&
+		    is_used(conf, setting) &&
 		    **text_at(conf, setting) == '\0')
 			return setting_missing(conf, setting);
 	}

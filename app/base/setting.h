@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* At least as many as the table has; setting.c checks it. */
-#define SETTING_MAX 32
+#define SETTING_MAX 64
 
 struct setting;
 

@@ -240,25 +240,44 @@ str_hex(struct buf *b, const void *bytes, size_t n)
 	}
 }
 
-static const char base64url[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				"abcdefghijklmnopqrstuvwxyz"
-				"0123456789-_";
+/* The first 62 digits of both alphabets, and each one's last two. */
+#define BASE64_62 \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ" \
+	"abcdefghijklmnopqrstuvwxyz" \
+	"0123456789"
 
-void
-str_base64url(struct buf *b, const void *bytes, size_t n)
+static const char base64[] = BASE64_62 "+/";
+static const char base64url[] = BASE64_62 "-_";
+
+static void
+base64_add(struct buf *b, const char *alphabet, const void *bytes, size_t n)
 {
 	const unsigned char *p = bytes;
 	unsigned bits = 0;
 	unsigned held = 0; /* bits not written yet */
 
-	buf_reserve(b, (n * 4 + 2) / 3);
+	buf_reserve(b, (n + 2) / 3 * 4);
 	for (size_t i = 0; i < n; i++) {
 		bits = (bits << 8 | p[i]) & 0xffffU;
 		for (held += 8; held >= 6; held -= 6)
-			buf_char(b, base64url[bits >> (held - 6) & 0x3f]);
+			buf_char(b, alphabet[bits >> (held - 6) & 0x3f]);
 	}
 	if (held)
-		buf_char(b, base64url[bits << (6 - held) & 0x3f]);
+		buf_char(b, alphabet[bits << (6 - held) & 0x3f]);
+}
+
+void
+str_base64(struct buf *b, const void *bytes, size_t n)
+{
+	base64_add(b, base64, bytes, n);
+	for (; n % 3; n++)
+		buf_char(b, '=');
+}
+
+void
+str_base64url(struct buf *b, const void *bytes, size_t n)
+{
+	base64_add(b, base64url, bytes, n);
 }
 
 /* The digit's value, -1 when c is none. */
@@ -303,8 +322,8 @@ str_unhex(struct buf *b, struct str s)
 	return true;
 }
 
-bool
-str_unbase64url(struct buf *b, struct str s)
+static bool
+base64_take(struct buf *b, const char *alphabet, struct str s)
 {
 	size_t start = b->len;
 	unsigned bits = 0;
@@ -312,14 +331,13 @@ str_unbase64url(struct buf *b, struct str s)
 
 	buf_reserve(b, s.len / 4 * 3 + 3);
 	for (size_t i = 0; i < s.len; i++) {
-		const char *at =
-		    s.text[i] ? strchr(base64url, s.text[i]) : NULL;
+		const char *at = s.text[i] ? strchr(alphabet, s.text[i]) : NULL;
 
 		if (!at) {
 			buf_cut(b, start);
 			return false;
 		}
-		bits = (bits << 6 | (unsigned)(at - base64url)) & 0xffffU;
+		bits = (bits << 6 | (unsigned)(at - alphabet)) & 0xffffU;
 		held += 6;
 		if (held >= 8) {
 			held -= 8;
@@ -332,4 +350,24 @@ str_unbase64url(struct buf *b, struct str s)
 		return false;
 	}
 	return true;
+}
+
+bool
+str_unbase64(struct buf *b, struct str s)
+{
+	size_t pad = 0;
+
+	if (s.len % 4)
+		return false;
+	while (pad < 2 && pad < s.len && s.text[s.len - pad - 1] == '=')
+		pad++;
+	/* Without the filling a length says how much there must have been. */
+	s.len -= pad;
+	return base64_take(b, base64, s);
+}
+
+bool
+str_unbase64url(struct buf *b, struct str s)
+{
+	return base64_take(b, base64url, s);
 }

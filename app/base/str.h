@@ -57,14 +57,19 @@ str_url(struct buf *b, struct str s); /* percent-encoded, RFC 3986 unreserved */
 void
 str_hex(struct buf *b, const void *bytes, size_t n); /* lower case */
 void
+str_base64(struct buf *b, const void *bytes, size_t n); /* RFC 4648, 4 */
+void
 str_base64url(struct buf *b, const void *bytes, size_t n); /* no padding */
 
 /*
  * Decoders: false (b unchanged in meaning, perhaps longer) on any byte that
- * is not of the alphabet or on bits left over.
+ * is not of the alphabet or on bits left over: of all texts that could stand
+ * for the same bytes only the encoder's is taken.
  */
 bool
 str_unhex(struct buf *b, struct str s);
+bool
+str_unbase64(struct buf *b, struct str s); /* with its padding, as written */
 bool
 str_unbase64url(struct buf *b, struct str s);
 

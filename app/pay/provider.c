@@ -2,18 +2,35 @@
  * The providers there are. Naming one more here is all it takes to serve it.
  */
 #include "pay/provider.h"
+#include "base/log.h"
+#include "pay/standard.h"
 #include "pay/stripe.h"
+
+static const struct provider *const providers[] = {
+    &stripe_provider,
+    &standard_provider,
+};
 
 const struct provider *
 provider_find(struct str name)
 {
-	return str_is(name, stripe_provider.name) ? &stripe_provider : NULL;
+	for (size_t i = 0; i < sizeof(providers) / sizeof(providers[0]); i++) {
+		if (str_is(name, providers[i]->name))
+			return providers[i];
+	}
+	return NULL;
 }
 
 const struct provider *
-provider_default(void)
+provider_current(const struct conf *conf)
 {
-	return &stripe_provider;
+	const char *name = conf->payment.provider;
+	const struct provider *provider = provider_find(str_of(name));
+
+	/* The settings were checked when they were read. */
+	if (!provider)
+		log_bug("cannot find the provider %s", name);
+	return provider;
 }
 
 const char *
@@ -26,25 +43,10 @@ event_kind_name(enum event_kind kind)
 	    [EVENT_EXPIRED] = "expired",
 	    [EVENT_REFUND] = "refund",
 	    [EVENT_DISPUTE] = "dispute",
+	    [EVENT_LOOK] = "look",
 	    [EVENT_IGNORE] = "ignore",
 	    [EVENT_UNUSABLE] = "unusable",
 	};
 
 	return names[kind];
-}
-
-void
-call_outcome_init(struct call_outcome *outcome)
-{
-	*outcome = (struct call_outcome){0};
-}
-
-void
-call_outcome_release(struct call_outcome *outcome)
-{
-	buf_release(&outcome->id);
-	buf_release(&outcome->url);
-	buf_release(&outcome->state);
-	buf_release(&outcome->error);
-	buf_release(&outcome->body);
 }

@@ -1,7 +1,8 @@
 /*
  * A payment provider as the shop sees it: verify and read what it sends, ask
- * it to open, end, look up and refund. An adapter is one struct provider and
- * knows nothing of holds, tables or HTTP servers.
+ * it to open, end, look up, refund and list. An adapter is one struct provider
+ * and knows nothing of holds, tables, sockets or clocks: it writes requests
+ * and reads answers, and whoever runs it sends them, at the provider's pace.
  */
 #ifndef PAY_PROVIDER_H
 #define PAY_PROVIDER_H
@@ -22,6 +23,7 @@ enum event_kind {
 	EVENT_EXPIRED,
 	EVENT_REFUND,
 	EVENT_DISPUTE,
+	EVENT_LOOK, /* something changed, and the event does not say what */
 	EVENT_IGNORE, /* foreign, unknown type, other mode, no news for us */
 	EVENT_UNUSABLE, /* signed, but not to be read */
 };
@@ -35,12 +37,16 @@ struct event {
 	enum event_kind kind;
 	struct str id;
 	struct str type; /* the provider's word */
+	struct str key; /* our payment's or refund's, from the metadata */
 	struct str hold; /* our hold's id, from the metadata; may be empty */
 	struct str session_id;
 	struct str payment_ref;
 	struct str refund_ref;
-	struct str
-	    refund_state; /* owed, pending, succeeded, failed; or empty */
+	/*
+	 * Of a refund: pending, succeeded, failed. Of a dispute: open, won,
+	 * lost. Else empty.
+	 */
+	struct str state;
 	struct str detail; /* why ignored or unusable; or empty */
 	int64_t amount; /* minor units; -1 when none is said */
 	char currency[4]; /* upper case; "" when none */
@@ -59,35 +65,68 @@ enum verdict {
 
 /* The headers that any of the adapters signs or reads. */
 struct hook {
-	struct str signature; /* Stripe-Signature */
+	struct str signature; /* Stripe-Signature, or webhook-signature */
+	struct str id; /* webhook-id */
+	struct str timestamp; /* webhook-timestamp */
 	struct str body; /* the bytes as received */
 	int64_t now; /* seconds since 1970 */
 	int tolerance_s; /* HOOK_TOLERANCE_S; 0 accepts no age at all */
 };
 
-struct event_reader; /* owns what an event points into */
+struct event_reader; /* owns what its events point into */
 
 /* What came of a call. */
 enum call_result {
 	CALL_DONE,
 	CALL_RETRY, /* no outcome: again, same key, same parameters */
 	CALL_REFUSED, /* a definite no: needs a person or a new key */
-	CALL_COMPLETE, /* end: the session has been paid or is being paid */
+	CALL_COMPLETE, /* end: paid or being paid; outcome->body is the news */
 };
 
-/* What to ask for, and what came back. The texts are the outbox row's. */
+enum act {
+	ACT_OPEN,
+	ACT_END,
+	/*
+	 * Refunds. Looks first for one that exists when it is not the first
+	 * try, and when the key may have been forgotten (caps.idem_ttl_s).
+	 */
+	ACT_REFUND,
+	/*
+	 * Looks up the session, refund or event that the call names (the first
+	 * of event_id, refund_ref, session_id that is set) and gives the news
+	 * as a body that read() takes; an empty body: no news.
+	 */
+	ACT_FETCH,
+	ACT_LIST, /* a page of what there is, newest first */
+};
+
+enum list {
+	LIST_EVENTS, /* those that did not reach us */
+	LIST_SESSIONS, /* those that are complete */
+	LIST_REFUNDS,
+};
+
+/* What to ask for. The texts are the outbox row's. */
 struct call {
+	enum act act;
 	struct str key; /* Idempotency-Key, stored before */
+	struct str payment_key; /* of the payment that the call is about */
 	struct str hold;
 	int64_t number; /* the order's number */
 	struct str session_id;
 	struct str payment_ref;
+	struct str refund_ref;
+	struct str event_id;
 	int64_t amount; /* minor units */
 	struct str currency; /* upper case */
 	struct str title;
 	struct str return_url;
 	int64_t session_expires_at; /* seconds since 1970 */
 	int try; /* 1 for the first */
+	int64_t age_s; /* since the call was written down */
+	enum list list;
+	int64_t since; /* list: not older than, seconds since 1970 */
+	struct str cursor; /* list: where the page before ended, or empty */
 };
 
 struct call_outcome {
@@ -95,49 +134,94 @@ struct call_outcome {
 	struct buf url; /* of the pay page; never logged */
 	struct buf state; /* of a refund: pending, succeeded, failed */
 	struct buf error; /* one line for the operator; no secret in it */
-	struct buf body; /* fetch: the session, as an event's body */
+	struct buf body; /* the news, as an event's body */
+	struct event_reader *reader; /* list: the page's items, as events */
+	struct buf cursor; /* list: where the next page begins; empty: none */
+};
+
+/* What requests count against: each has a pace of its own. */
+enum endpoint {
+	ENDPOINT_OPEN,
+	ENDPOINT_END,
+	ENDPOINT_REFUND,
+	ENDPOINT_LOOK, /* all that only reads */
+	ENDPOINTS,
+};
+
+/*
+ * A call under way: one request after the other, as many as it takes. The
+ * owner sets conf, provider and call and lets step() fill the rest.
+ */
+struct work {
+	const struct conf *conf;
+	const struct provider *provider;
+	const struct call *call; /* outlives the work */
+	int64_t now; /* seconds since 1970, when step is called */
+	int stage; /* the adapter's; 0 before the first step */
+	enum endpoint endpoint; /* of http.request */
+	struct http_call http; /* the request to send; then its answer */
+	enum call_result result;
+	struct call_outcome outcome;
+};
+
+/* How fast it may be asked; from the settings. */
+struct provider_pace {
+	int per_second[ENDPOINTS];
+	int calls_per_second; /* of all together */
+	int at_once; /* calls under way */
+	int timeout_ms; /* of one request */
+	int tries; /* of a call, before somebody is told */
+};
+
+struct provider_caps {
+	int min_expiry_s; /* of a session, counted from its opening */
+	int max_expiry_s;
+	bool can_end; /* a session can be ended before that */
+	bool needs_fetch; /* its events only say what changed */
+	bool needs_capture; /* a payment must be captured by us */
+	int batch; /* events in one callback, at most */
+	int idem_len; /* characters of a key, at most */
+	int idem_ttl_s; /* how long it remembers a key, at least */
 };
 
 struct provider {
 	const char *name; /* in data.event.provider and /pay-callback/<name> */
+	struct provider_caps caps;
+	/* What a callback that was taken is answered; NULL: our own JSON. */
+	const char *ack;
+	void (*pace)(const struct conf *conf, struct provider_pace *pace);
 	/* Over the raw bytes, before anything is parsed. */
 	enum verdict (
 	    *verify)(const struct conf *conf, const struct hook *hook);
 	/*
-	 * Reads a verified body. Always fills event (EVENT_UNUSABLE with a
-	 * detail when it cannot be read). Free the reader afterwards.
+	 * Reads a verified body, which stays the caller's and must stay. Never
+	 * NULL: a body that cannot be read has one event, EVENT_UNUSABLE with
+	 * a detail. hook may be NULL (a body that was looked up or recorded).
 	 */
-	struct event_reader *(*read)(const struct conf *conf, struct str body,
-	    struct event *event);
-	void (*read_free)(struct event_reader *reader);
-	enum call_result (*open)(const struct conf *conf, struct http *http,
-	    const struct call *call, struct call_outcome *outcome);
-	enum call_result (*end)(const struct conf *conf, struct http *http,
-	    const struct call *call, struct call_outcome *outcome);
+	struct event_reader *(*read)(const struct conf *conf,
+	    const struct hook *hook, struct str body);
+	/* Fills *event with the next one; false after the last. */
+	bool (*next)(struct event_reader *reader, struct event *event);
+	void (*read_free)(struct event_reader *reader); /* NULL is harmless */
 	/*
-	 * Looks a session up and gives the news as an event that read() takes,
-	 * in outcome->body.
+	 * True: send work->http and call again with its answer. False: the
+	 * call is over, result and outcome are set.
 	 */
-	enum call_result (*fetch)(const struct conf *conf, struct http *http,
-	    const struct call *call, struct call_outcome *outcome);
-	/*
-	 * Refunds, looking first for one that exists when it is not the first
-	 * try.
-	 */
-	enum call_result (*refund)(const struct conf *conf, struct http *http,
-	    const struct call *call, struct call_outcome *outcome);
+	bool (*step)(struct work *work);
 };
 
-/* "stripe", or NULL. */
+/* "stripe", "standard", or NULL. */
 const struct provider *
 provider_find(struct str name);
-/* The one that new payments go to. */
+/* The one that new payments go to: payment.provider. Never NULL. */
 const struct provider *
-provider_default(void);
+provider_current(const struct conf *conf);
 
 void
-call_outcome_init(struct call_outcome *outcome);
+work_init(struct work *work, const struct conf *conf,
+    const struct provider *provider, const struct call *call);
+/* Frees all that it has; a request under way must have been cancelled. */
 void
-call_outcome_release(struct call_outcome *outcome);
+work_release(struct work *work);
 
 #endif

@@ -3,6 +3,7 @@
  * is parsed here but the header; the body is signed bytes.
  */
 #include "pay/stripe.h"
+#include "base/log.h"
 #include "base/sign.h"
 
 #include <string.h>
@@ -134,13 +135,57 @@ stripe_verify(const struct conf *conf, const struct hook *hook)
 								   : VERDICT_OK;
 }
 
+static void
+stripe_pace(const struct conf *conf, struct provider_pace *pace)
+{
+	*pace = (struct provider_pace){
+	    .per_second =
+		{
+		    [ENDPOINT_OPEN] = conf->stripe.opens_per_second,
+		    [ENDPOINT_END] = conf->stripe.ends_per_second,
+		    [ENDPOINT_REFUND] = conf->stripe.refunds_per_second,
+		    [ENDPOINT_LOOK] = conf->stripe.looks_per_second,
+		},
+	    .calls_per_second = conf->stripe.calls_per_second,
+	    .at_once = conf->stripe.at_once,
+	    .timeout_ms = conf->stripe.timeout_ms,
+	    .tries = conf->stripe.tries,
+	};
+}
+
+static bool
+stripe_step(struct work *work)
+{
+	switch (work->call->act) {
+	case ACT_OPEN:
+		return stripe_open(work);
+	case ACT_END:
+		return stripe_end(work);
+	case ACT_REFUND:
+		return stripe_refund(work);
+	case ACT_FETCH:
+		return stripe_fetch(work);
+	case ACT_LIST:
+		return stripe_list(work);
+	}
+	log_bug("cannot do act %d", (int)work->call->act);
+}
+
 const struct provider stripe_provider = {
     .name = "stripe",
+    .caps =
+	{
+	    .min_expiry_s = 1800,
+	    .max_expiry_s = 86400,
+	    .can_end = true,
+	    .batch = 1,
+	    .idem_len = 255,
+	    .idem_ttl_s = 86400,
+	},
+    .pace = stripe_pace,
     .verify = stripe_verify,
     .read = stripe_read,
+    .next = stripe_next,
     .read_free = stripe_read_free,
-    .open = stripe_open,
-    .end = stripe_end,
-    .fetch = stripe_fetch,
-    .refund = stripe_refund,
+    .step = stripe_step,
 };

@@ -6,27 +6,56 @@
  */
 #include "pay/stripe.h"
 
-/* How well a refund that exists fits what we were to send. */
-enum fit { FIT_NONE, FIT_OURS_FAILED, FIT_OTHER, FIT_AMOUNT, FIT_OURS };
+/*
+ * How well a refund that exists fits what we were to send. A payment may have
+ * several of ours; each carries its key. One without a key is of a version
+ * that sent none, or was made by hand.
+ */
+enum fit {
+	FIT_NONE,
+	FIT_FAILED, /* ours, and it failed */
+	FIT_OTHER, /* somebody's, of another amount */
+	FIT_AMOUNT,
+	FIT_HOLD,
+	FIT_KEY,
+};
+
+/* Without a key of ours: by the hold, by the amount. */
+static enum fit
+refund_fit_old(const struct json *refund, const struct call *call, bool failed)
+{
+	struct str hold = json_text(json_path(refund, "metadata.hold_id"));
+	int64_t amount = -1;
+	bool ours;
+
+	(void)json_int(json_get(refund, "amount"), &amount);
+	ours =
+	    hold.len && str_equal(hold, call->hold) && amount == call->amount;
+	if (failed)
+		return ours ? FIT_FAILED : FIT_NONE;
+	if (ours)
+		return FIT_HOLD;
+	return amount == call->amount ? FIT_AMOUNT : FIT_OTHER;
+}
 
 static enum fit
 refund_fit(const struct json *refund, const struct call *call)
 {
-	struct str hold = json_text(json_path(refund, "metadata.hold_id"));
-	struct str status = json_text(json_get(refund, "status"));
+	struct str key = json_text(json_path(refund, "metadata.key"));
+	struct str payment = json_text(json_get(refund, "payment_intent"));
 	struct str id = json_text(json_get(refund, "id"));
-	const char *state = stripe_refund_state(status);
-	bool ours = hold.len && str_equal(hold, call->hold);
-	int64_t amount = -1;
+	const char *state =
+	    stripe_refund_state(json_text(json_get(refund, "status")));
+	bool failed = state && str_is(str_of(state), "failed");
 
-	if (!state || id.len == 0 || id.len > STRIPE_ID_MAX)
+	if (!state || id.len == 0 || id.len > STRIPE_ID_MAX ||
+	    (payment.len && !str_equal(payment, call->payment_ref)))
 		return FIT_NONE;
-	if (str_is(str_of(state), "failed"))
-		return ours ? FIT_OURS_FAILED : FIT_NONE;
-	if (ours)
-		return FIT_OURS;
-	(void)json_int(json_get(refund, "amount"), &amount);
-	return amount == call->amount ? FIT_AMOUNT : FIT_OTHER;
+	if (key.len == 0)
+		return refund_fit_old(refund, call, failed);
+	if (!str_equal(key, call->key))
+		return FIT_NONE;
+	return failed ? FIT_FAILED : FIT_KEY;
 }
 
 static void
@@ -42,124 +71,179 @@ refund_take(struct call_outcome *outcome, const struct json *refund)
 	buf_str(&outcome->state, stripe_refund_state(status));
 }
 
-/*
- * Looks for a refund. CALL_DONE when the list came; *found says whether one
- * was taken. spent: all the money has gone back, so any of them is it.
- */
-static enum call_result
-refund_look(struct stripe_work *x, bool spent, bool *found)
+static bool
+refund_look(struct work *work)
 {
-	struct json_doc *doc;
-	struct buf path;
-	const struct json *list;
+	bool before = work->stage == STRIPE_START;
+	struct buf path = {0};
+
+	buf_str(&path, "/v1/refunds?payment_intent=");
+	str_url(&path, work->call->payment_ref);
+	buf_str(&path, "&limit=100");
+	stripe_get(work, before ? STRIPE_LOOK : STRIPE_LOOK_AFTER,
+	    buf_text(&path));
+	buf_release(&path);
+	return true;
+}
+
+/* The one that fits best; other: also a part that somebody gave back. */
+static const struct json *
+refund_choose(const struct json *list, const struct call *call, bool other)
+{
 	const struct json *best = NULL;
 	enum fit best_fit = FIT_NONE;
-	enum call_result result;
 
-	*found = false;
-	buf_init(&path);
-	buf_str(&path, "/v1/refunds?payment_intent=");
-	str_url(&path, x->call->payment_ref);
-	buf_str(&path, "&limit=10");
-	result = stripe_get(x, path.data);
-	buf_release(&path);
-	if (result != CALL_DONE)
-		return result;
-	doc = stripe_answer(x);
-	list = doc ? json_get(json_root(doc), "data") : NULL;
-	if (!list || list->type != JSON_ARRAY) {
-		json_free(doc);
-		return stripe_lacks(x, "a list of refunds");
-	}
 	for (const struct json *r = list->first; r; r = r->next) {
-		enum fit fit = refund_fit(r, x->call);
+		enum fit fit = refund_fit(r, call);
 
-		/* A part that somebody gave back is not what we owe. */
-		if (fit > best_fit && (spent || fit != FIT_OTHER)) {
+		if (fit > best_fit && (other || fit != FIT_OTHER)) {
 			best = r;
 			best_fit = fit;
 		}
 	}
-	if (best)
-		refund_take(x->outcome, best);
-	*found = best != NULL;
+	return best;
+}
+
+/* In the list that came. *found says whether one was taken. */
+static enum call_result
+refund_find(struct work *work, bool other, bool *found)
+{
+	struct json_doc *doc = stripe_answer(work);
+	const struct json *list = doc ? json_get(json_root(doc), "data") : NULL;
+	const struct json *more =
+	    doc ? json_get(json_root(doc), "has_more") : NULL;
+	const struct json *refund;
+	enum call_result result = CALL_DONE;
+
+	*found = false;
+	if (!list || list->type != JSON_ARRAY) {
+		json_free(doc);
+		return stripe_lacks(work, "a list of refunds");
+	}
+	refund = refund_choose(list, work->call, other);
+	if (refund) {
+		refund_take(&work->outcome, refund);
+		*found = true;
+	} else if (more && more->truth) {
+		/* Nobody has so many; but then none is sent on a guess. */
+		stripe_refuse(work,
+		    "the payment has more than 100 refunds; find out at the "
+		    "provider whether this one is among them");
+		result = CALL_REFUSED;
+	}
 	json_free(doc);
-	return CALL_DONE;
+	return result;
+}
+
+static bool
+refund_send(struct work *work)
+{
+	const struct call *call = work->call;
+	struct buf form = {0};
+
+	stripe_field(&form, "payment_intent", call->payment_ref);
+	stripe_field_int(&form, "amount", call->amount);
+	/* Never "fraudulent": that blocks the buyer's card and address. */
+	stripe_field(&form, "reason", str_of("requested_by_customer"));
+	stripe_field_metadata(&form, "metadata", call, call->key);
+	stripe_post(work, ENDPOINT_REFUND, "/v1/refunds", str_view(&form));
+	buf_release(&form);
+	return true;
+}
+
+static bool
+refund_is_named(const struct json *refund, const struct call *call)
+{
+	struct str payment = json_text(json_get(refund, "payment_intent"));
+	struct str id = json_text(json_get(refund, "id"));
+
+	return id.len > 0 && id.len <= STRIPE_ID_MAX &&
+	    stripe_refund_state(json_text(json_get(refund, "status"))) &&
+	    (payment.len == 0 || str_equal(payment, call->payment_ref));
 }
 
 static enum call_result
-refund_accept(struct stripe_work *x)
+refund_accept(struct work *work)
 {
-	struct json_doc *doc = stripe_answer(x);
+	struct json_doc *doc = stripe_answer(work);
 	enum call_result result = CALL_DONE;
 
 	if (!doc)
 		return CALL_RETRY;
-	if (!stripe_refund_state(
-		json_text(json_get(json_root(doc), "status"))) ||
-	    json_text(json_get(json_root(doc), "id")).len == 0 ||
-	    json_text(json_get(json_root(doc), "id")).len > STRIPE_ID_MAX)
-		result = stripe_lacks(x, "a refund");
+	if (refund_is_named(json_root(doc), work->call))
+		refund_take(&work->outcome, json_root(doc));
 	else
-		refund_take(x->outcome, json_root(doc));
+		result = stripe_lacks(work, "the refund that was asked for");
 	json_free(doc);
 	return result;
 }
 
-static enum call_result
-refund_send(struct stripe_work *x)
+/* The answer to the refund itself. */
+static bool
+refund_answered(struct work *work)
 {
-	struct buf form;
-	enum call_result result;
-	enum call_result look;
-	bool found;
+	enum call_result result = stripe_judge(work);
 
-	buf_init(&form);
-	stripe_field(&form, "payment_intent", x->call->payment_ref);
-	stripe_field_int(&form, "amount", x->call->amount);
-	/* Never "fraudulent": that blocks the buyer's card and address. */
-	stripe_field(&form, "reason", str_of("requested_by_customer"));
-	stripe_field_metadata(&form, "metadata", x->call);
-	result = stripe_post(x, "/v1/refunds", str_view(&form));
-	buf_release(&form);
 	if (result == CALL_DONE)
-		return refund_accept(x);
-	if (!stripe_code_is(x, "charge_already_refunded"))
-		return result;
-	look = refund_look(x, true, &found);
-	if (look == CALL_DONE && !found) {
-		buf_reset(&x->outcome->error);
-		buf_str(&x->outcome->error,
-		    "already refunded, but no refund is listed");
-		return CALL_REFUSED;
-	}
-	return look;
+		return stripe_over(work, refund_accept(work));
+	if (stripe_code_is(work, "charge_already_refunded"))
+		return refund_look(work);
+	return stripe_over(work, result);
 }
 
-enum call_result
-stripe_refund(const struct conf *conf, struct http *http,
-    const struct call *call, struct call_outcome *outcome)
+/* The list that was asked for because all the money has gone back. */
+static bool
+refund_looked_after(struct work *work)
 {
-	struct stripe_work x = {
-	    .conf = conf,
-	    .http = http,
-	    .call = call,
-	    .outcome = outcome,
-	    .secret = conf->stripe.refund_key,
-	};
-	enum call_result result = CALL_DONE;
+	enum call_result result = stripe_judge(work);
 	bool found = false;
 
-	if (call->payment_ref.len == 0) {
-		buf_reset(&outcome->error);
-		buf_str(&outcome->error, "there is no payment to refund");
-		return CALL_REFUSED;
-	}
-	http_answer_init(&x.answer);
-	if (call->try > 1)
-		result = refund_look(&x, false, &found);
+	if (result == CALL_DONE)
+		result = refund_find(work, true, &found);
 	if (result == CALL_DONE && !found)
-		result = refund_send(&x);
-	http_answer_release(&x.answer);
-	return result;
+		return stripe_refuse(work,
+		    "all has gone back already, but by no refund that could "
+		    "be this one; compare with the provider's books");
+	return stripe_over(work, result);
+}
+
+static bool
+refund_looked(struct work *work)
+{
+	enum call_result result = stripe_judge(work);
+	bool found = false;
+
+	if (result == CALL_DONE)
+		result = refund_find(work, false, &found);
+	if (result == CALL_DONE && !found)
+		return refund_send(work);
+	return stripe_over(work, result);
+}
+
+/* It may have been sent, and the key forgotten or its answer a stored 500. */
+static bool
+refund_may_exist(const struct work *work)
+{
+	return work->call->try > 1 ||
+	    work->call->age_s > work->provider->caps.idem_ttl_s;
+}
+
+bool
+stripe_refund(struct work *work)
+{
+	switch ((enum stripe_stage)work->stage) {
+	case STRIPE_START:
+		if (work->call->payment_ref.len == 0)
+			return stripe_refuse(work,
+			    "there is no payment to refund");
+		return refund_may_exist(work) ? refund_look(work)
+					      : refund_send(work);
+	case STRIPE_LOOK:
+		return refund_looked(work);
+	case STRIPE_LOOK_AFTER:
+		return refund_looked_after(work);
+	default:
+		return stripe_is_stuck(work) ? refund_send(work)
+					     : refund_answered(work);
+	}
 }

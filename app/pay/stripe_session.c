@@ -1,7 +1,7 @@
 /*
- * Checkout sessions: open one for a hold, end it when the hold ends, look it
- * up. What is sent is made of the stored call alone, so that each retry says
- * the same under the same key.
+ * Checkout sessions: open one for a hold, end it when the hold ends. What is
+ * sent is made of the stored call alone, so that each retry says the same
+ * under the same key.
  */
 #include "pay/stripe.h"
 
@@ -11,19 +11,6 @@
 
 /* From this version on, sessions name their methods otherwise. */
 #define ALLOWED_METHODS_SINCE "2026-09-30"
-
-static void
-work_open(struct stripe_work *x, const struct conf *conf, struct http *http,
-    const struct call *call)
-{
-	*x = (struct stripe_work){
-	    .conf = conf,
-	    .http = http,
-	    .call = call,
-	    .secret = conf->stripe.open_key,
-	};
-	http_answer_init(&x->answer);
-}
 
 static void
 currency_add(struct buf *form, const char *name, struct str currency)
@@ -44,6 +31,7 @@ static void
 session_form(struct buf *form, const char *version, const struct call *call)
 {
 	bool allowed = strcmp(version, ALLOWED_METHODS_SINCE) >= 0;
+	struct str key = call->payment_key.len ? call->payment_key : call->key;
 	char order[32];
 
 	snprintf(order, sizeof(order), "ord_%" PRId64, call->number);
@@ -57,9 +45,9 @@ session_form(struct buf *form, const char *version, const struct call *call)
 	stripe_field(form, "line_items[0][price_data][product_data][name]",
 	    call->title);
 	stripe_field(form, "client_reference_id", str_of(order));
-	stripe_field_metadata(form, "metadata", call);
+	stripe_field_metadata(form, "metadata", call, key);
 	/* A session's metadata is not copied to its payment. */
-	stripe_field_metadata(form, "payment_intent_data[metadata]", call);
+	stripe_field_metadata(form, "payment_intent_data[metadata]", call, key);
 	stripe_field(form,
 	    allowed ? "allowed_payment_method_types[0]"
 		    : "payment_method_types[0]",
@@ -69,6 +57,18 @@ session_form(struct buf *form, const char *version, const struct call *call)
 	stripe_field_int(form, "expires_at", call->session_expires_at);
 	stripe_field(form, "success_url", call->return_url);
 	stripe_field(form, "cancel_url", call->return_url);
+}
+
+static bool
+session_create(struct work *work)
+{
+	struct buf form = {0};
+
+	session_form(&form, work->conf->stripe.version, work->call);
+	stripe_post(work, ENDPOINT_OPEN, "/v1/checkout/sessions",
+	    str_view(&form));
+	buf_release(&form);
+	return true;
 }
 
 static bool
@@ -86,9 +86,9 @@ is_address(struct str s)
 }
 
 static enum call_result
-session_take(struct stripe_work *x)
+session_take(struct work *work)
 {
-	struct json_doc *doc = stripe_answer(x);
+	struct json_doc *doc = stripe_answer(work);
 	enum call_result result = CALL_DONE;
 	struct str id;
 	struct str url;
@@ -98,214 +98,95 @@ session_take(struct stripe_work *x)
 	id = json_text(json_get(json_root(doc), "id"));
 	url = json_text(json_get(json_root(doc), "url"));
 	if (id.len == 0 || id.len > STRIPE_ID_MAX) {
-		result = stripe_lacks(x, "a session's id");
+		result = stripe_lacks(work, "a session's id");
 	} else if (!is_address(url)) {
-		result = stripe_lacks(x, "the address of a pay page");
+		result = stripe_lacks(work, "the address of a pay page");
 	} else {
-		buf_add(&x->outcome->id, id.text, id.len);
-		buf_add(&x->outcome->url, url.text, url.len);
+		buf_add(&work->outcome.id, id.text, id.len);
+		buf_add(&work->outcome.url, url.text, url.len);
 	}
 	json_free(doc);
 	return result;
 }
 
-enum call_result
-stripe_open(const struct conf *conf, struct http *http, const struct call *call,
-    struct call_outcome *outcome)
+bool
+stripe_open(struct work *work)
 {
-	struct stripe_work x;
-	struct buf form;
 	enum call_result result;
 
-	work_open(&x, conf, http, call);
-	x.outcome = outcome;
-	buf_init(&form);
-	session_form(&form, conf->stripe.version, call);
-	result = stripe_post(&x, "/v1/checkout/sessions", str_view(&form));
+	if (work->stage == STRIPE_START || stripe_is_stuck(work))
+		return session_create(work);
+	result = stripe_judge(work);
 	if (result == CALL_DONE)
-		result = session_take(&x);
-	buf_release(&form);
-	http_answer_release(&x.answer);
-	return result;
-}
-
-static void
-session_path(struct buf *path, const struct call *call)
-{
-	buf_reset(path);
-	buf_str(path, "/v1/checkout/sessions/");
-	str_url(path, call->session_id);
-}
-
-/* The session in the answer; NULL, with the error filled, when it is not. */
-static struct json_doc *
-session_parse(struct stripe_work *x)
-{
-	struct json_doc *doc = stripe_answer(x);
-	const struct json *root;
-
-	if (!doc)
-		return NULL;
-	root = json_root(doc);
-	if (str_equal(json_text(json_get(root, "id")), x->call->session_id) &&
-	    json_text(json_get(root, "status")).len > 0)
-		return doc;
-	stripe_lacks(x, "the session that was asked for");
-	json_free(doc);
-	return NULL;
-}
-
-/* CALL_DONE with the session, which is the caller's to free. */
-static enum call_result
-session_get(struct stripe_work *x, struct json_doc **doc)
-{
-	struct buf path;
-	enum call_result result;
-
-	*doc = NULL;
-	buf_init(&path);
-	session_path(&path, x->call);
-	result = stripe_get(x, path.data);
-	if (result == CALL_DONE) {
-		*doc = session_parse(x);
-		if (!*doc)
-			result = CALL_RETRY;
-	}
-	buf_release(&path);
-	return result;
-}
-
-/* What a session's status says about ending it. */
-static enum call_result
-session_judge(struct stripe_work *x, const struct json_doc *doc)
-{
-	struct str status = json_text(json_get(json_root(doc), "status"));
-
-	if (str_is(status, "expired"))
-		return CALL_DONE;
-	if (str_is(status, "complete"))
-		return CALL_COMPLETE;
-	buf_reset(&x->outcome->error);
-	buf_str(&x->outcome->error, "the session has not ended");
-	return CALL_RETRY;
-}
-
-static enum call_result
-session_look(struct stripe_work *x)
-{
-	struct json_doc *doc;
-	enum call_result result = session_get(x, &doc);
-
-	if (result == CALL_DONE)
-		result = session_judge(x, doc);
-	json_free(doc);
-	return result;
-}
-
-static enum call_result
-session_end(struct stripe_work *x)
-{
-	struct json_doc *doc;
-	struct buf path;
-	enum call_result result;
-
-	buf_init(&path);
-	session_path(&path, x->call);
-	buf_str(&path, "/expire");
-	result = stripe_post(x, path.data, (struct str){NULL, 0});
-	buf_release(&path);
-	if (result == CALL_DONE) {
-		doc = session_parse(x);
-		result = doc ? session_judge(x, doc) : CALL_RETRY;
-		json_free(doc);
-		return result;
-	}
-	/*
-	 * It can only be ended while it is open, and the refusal's text is
-	 * not for machines. After a second try without an outcome: the same.
-	 */
-	if (x->answer.status == 400 || x->answer.status == 404 ||
-	    (result == CALL_RETRY && x->call->try > 1))
-		result = session_look(x);
-	return result;
+		result = session_take(work);
+	return stripe_over(work, result);
 }
 
 static bool
-session_is_named(const struct call *call, struct call_outcome *outcome)
+session_expire(struct work *work)
 {
-	if (call->session_id.len)
-		return true;
-	buf_reset(&outcome->error);
-	buf_str(&outcome->error, "there is no session to speak of");
-	return false;
+	struct buf path = {0};
+
+	buf_str(&path, "/v1/checkout/sessions/");
+	str_url(&path, work->call->session_id);
+	buf_str(&path, "/expire");
+	stripe_post(work, ENDPOINT_END, buf_text(&path), (struct str){NULL, 0});
+	buf_release(&path);
+	return true;
 }
 
-enum call_result
-stripe_end(const struct conf *conf, struct http *http, const struct call *call,
-    struct call_outcome *outcome)
-{
-	struct stripe_work x;
-	enum call_result result;
-
-	if (!session_is_named(call, outcome))
-		return CALL_REFUSED;
-	work_open(&x, conf, http, call);
-	x.outcome = outcome;
-	result = session_end(&x);
-	http_answer_release(&x.answer);
-	return result;
-}
-
-/* The event that Stripe would send about the session in the answer. */
+/* What the session in the answer says about ending it. */
 static enum call_result
-session_event(struct stripe_work *x, const struct json_doc *doc)
+session_decide(struct work *work)
 {
-	const struct json *root = json_root(doc);
-	const struct json *mode = json_get(root, "livemode");
-	struct str id = json_text(json_get(root, "id"));
-	struct str status = json_text(json_get(root, "status"));
-	struct str paid = json_text(json_get(root, "payment_status"));
-	bool expired = str_is(status, "expired");
-	struct buf *body = &x->outcome->body;
-	struct buf name;
+	struct json_doc *doc = stripe_session_parse(work);
+	enum call_result result = CALL_RETRY;
 
-	if (!expired && !str_is(status, "complete"))
-		return session_judge(x, doc);
-	buf_init(&name);
-	buf_str(&name, "fetch-");
-	buf_add(&name, id.text, id.len);
-	buf_printf(&name, "-%s-", expired ? "expired" : "complete");
-	buf_add(&name, paid.text, paid.len);
-	buf_reset(body);
-	buf_str(body, "{\"id\":");
-	str_json(body, str_view(&name));
-	buf_printf(body,
-	    ",\"object\":\"event\",\"type\":\"checkout.session.%s\"",
-	    expired ? "expired" : "completed");
-	buf_printf(body, ",\"livemode\":%s,\"data\":{\"object\":",
-	    mode && mode->truth ? "true" : "false");
-	buf_add(body, x->answer.body.data, x->answer.body.len);
-	buf_str(body, "}}");
-	buf_release(&name);
-	return CALL_DONE;
+	if (!doc)
+		return CALL_RETRY;
+	switch (stripe_session_news(json_root(doc))) {
+	case STRIPE_EXPIRED:
+		result = CALL_DONE;
+		break;
+	case STRIPE_COMPLETE:
+		stripe_session_tell(work, json_root(doc));
+		result = CALL_COMPLETE;
+		break;
+	default:
+		buf_reset(&work->outcome.error);
+		buf_str(&work->outcome.error, "the session has not ended");
+	}
+	json_free(doc);
+	return result;
 }
 
-enum call_result
-stripe_fetch(const struct conf *conf, struct http *http,
-    const struct call *call, struct call_outcome *outcome)
+/*
+ * It can only be ended while it is open, and the refusal's text is not for
+ * machines. After a second try without an outcome: the same.
+ */
+static bool
+end_must_look(const struct work *work, enum call_result result)
 {
-	struct stripe_work x;
-	struct json_doc *doc = NULL;
+	int status = work->http.answer.status;
+
+	return work->stage != STRIPE_LOOK_AFTER &&
+	    (status == 400 || status == 404 ||
+		(result == CALL_RETRY && work->call->try > 1));
+}
+
+bool
+stripe_end(struct work *work)
+{
 	enum call_result result;
 
-	if (!session_is_named(call, outcome))
-		return CALL_REFUSED;
-	work_open(&x, conf, http, call);
-	x.outcome = outcome;
-	result = session_get(&x, &doc);
+	if (work->call->session_id.len == 0)
+		return stripe_refuse(work, "there is no session to end");
+	if (work->stage == STRIPE_START || stripe_is_stuck(work))
+		return session_expire(work);
+	result = stripe_judge(work);
 	if (result == CALL_DONE)
-		result = session_event(&x, doc);
-	json_free(doc);
-	http_answer_release(&x.answer);
-	return result;
+		return stripe_over(work, session_decide(work));
+	if (end_must_look(work, result))
+		return stripe_session_ask(work);
+	return stripe_over(work, result);
 }

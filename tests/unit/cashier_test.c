@@ -1,163 +1,117 @@
 /*
- * The cashier's loop: claim, call, record. The database, the clock and the
- * provider's answers are made up here; the adapter is the real one.
+ * What the cashier makes of each outcome. The outbox, the provider, the requests
+ * and the clock are made up here.
  */
-#include "cashier_fake.h"
+#include "cashier_provider.h"
 
-#include "cashier.h"
-
+/* Runs for a minute of made-up time. */
 static void
-step_add(enum step_kind kind, const char *job, int try)
+expect(const char *expected)
 {
-	steps[step_count++] = (struct step){job, kind, try};
-}
-
-static int
-setup(void **state)
-{
-	script_clear();
-	step_count = 0;
-	step_next = 0;
-	record_failures = 0;
-	record_failure = DB_DOWN;
-	stop_at_record = false;
-	stuck_next = false;
-	delay_seen = -1;
-	alert[0] = '\0';
-	fake_ms = 1000000;
-	slept_ms = 0;
-	buf_init(&seen);
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	buf_release(&seen);
-	return script_next == script_count ? 0 : -1;
-}
-
-static void
-run(const char *expected)
-{
-	struct conf conf = fixture_conf();
-
-	assert_int_equal(cashier_run(&conf), 0);
+	run();
 	assert_string_equal(buf_text(&seen), expected);
 }
 
-/* The loop asks once more, and hears SIGTERM there. */
-#define END "wait 1000\n"
-
-static const char session_open[] = "{\"id\":\"cs_test_1\",\"status\":\"open\","
-				   "\"url\":\"https://pay.test/c/1\"}";
-static const char session_expired[] =
-    "{\"id\":\"cs_test_1\",\"status\":\"expired\"}";
-static const char session_complete[] =
-    "{\"id\":\"cs_test_1\",\"status\":\"complete\",\"payment_status\":\"%s\","
-    "\"livemode\":false,\"mode\":\"payment\",\"amount_total\":12900,"
-    "\"currency\":\"eur\",\"payment_intent\":\"pi_1\",\"metadata\":"
-    "{\"hold_id\":\"" HOLD "\"}}";
-static const char refund[] = "{\"id\":\"re_1\",\"status\":\"pending\"}";
-static const char no[] = "{\"error\":{\"type\":\"invalid_request_error\"}}";
-
 static void
-sessions_are_opened(void **state)
+calls_are_made_and_recorded(void **state)
 {
-	step_add(STEP_JOB, "open", 1);
-	script_add(200, session_open, NULL);
-	run("opened cs_test_1 https://pay.test/c/1\n" END);
-	assert_int_equal(lease_seen, 30000);
-	assert_true(script_header_is(0, "Idempotency-Key: open-" HOLD));
+	row_add(JOB_OPEN);
+	row_add(JOB_EXPIRE);
+	row_add(JOB_REFUND);
+	row_add(JOB_FETCH);
+	run();
+	assert_non_null(strstr(buf_text(&seen),
+	    "hold-0 opened id_1 https://pay.test/c/1\n"));
+	assert_non_null(strstr(buf_text(&seen), "hold-1 expired\n"));
 	assert_non_null(
-	    strstr(script_asked[0].body, "client_reference_id=ord_42&"));
-	assert_non_null(strstr(script_asked[0].body, "unit_amount]=12900&"));
-	assert_non_null(strstr(script_asked[0].body, "expires_at=1796052660&"));
+	    strstr(buf_text(&seen), "hold-2 refunded id_1 pending\n"));
+	assert_non_null(strstr(buf_text(&seen), "hold-3 done\n"));
+	assert_string_equal(alerts, "");
+	for (size_t i = 0; i < row_count; i++) {
+		assert_true(rows[i].done);
+		assert_int_equal(rows[i].try, 1);
+	}
+}
+
+/* Two looks after what is to be done, as for a session that was complete. */
+static void
+a_call_may_take_several_requests(void **state)
+{
+	row_add(JOB_EXPIRE)->requests = 3;
+	expect("hold-0 expired\n");
+	assert_int_equal(sent_count, 3);
+	assert_int_equal(sent[0].endpoint, ENDPOINT_END);
+	assert_int_equal(sent[1].endpoint, ENDPOINT_LOOK);
+	assert_int_equal(sent[2].endpoint, ENDPOINT_LOOK);
+	assert_int_equal(rows[0].try, 1);
 }
 
 static void
-sessions_are_ended(void **state)
+a_call_may_need_no_request(void **state)
 {
-	step_add(STEP_JOB, "expire", 1);
-	script_add(200, session_expired, NULL);
-	run("expired\n" END);
-}
-
-static void
-refunds_are_sent(void **state)
-{
-	step_add(STEP_JOB, "refund", 1);
-	script_add(200, refund, NULL);
-	run("refunded re_1 pending\n" END);
-	assert_string_equal(alert, "");
+	row_add(JOB_OPEN)->requests = 0;
+	row_add(JOB_OPEN)->requests = 0;
+	expect("hold-0 opened id_1 https://pay.test/c/1\n"
+	       "hold-1 opened id_1 https://pay.test/c/1\n");
+	assert_int_equal(rows[1].done_ms, 1000000);
 }
 
 static void
 a_refund_that_fails_at_once_is_said(void **state)
 {
-	step_add(STEP_JOB, "refund", 1);
-	script_add(200, "{\"id\":\"re_1\",\"status\":\"failed\"}", NULL);
-	run("refunded re_1 failed\n" END);
-	assert_string_equal(alert,
-	    "refund is failed, hold " HOLD " needs a person");
-}
-
-static void
-an_idle_cashier_waits(void **state)
-{
-	step_add(STEP_NONE, "", 0);
-	step_add(STEP_NONE, "", 0);
-	run("wait 1000\nwait 1000\n" END);
-}
-
-static void
-complete(const char *payment_status, const char *session, const char *expected)
-{
-	char body[512];
-
-	snprintf(body, sizeof(body), session, payment_status);
-	step_add(STEP_JOB, "expire", 1);
-	script_add(400, no, NULL);
-	script_add(200, body, NULL);
-	script_add(200, body, NULL);
-	run(expected);
+	row_add(JOB_REFUND)->news = "failed";
+	expect("hold-0 refunded id_1 failed\n");
+	assert_string_equal(alerts,
+	    "refund is failed, hold hold-0 needs a person\n");
 }
 
 static void
 a_session_that_was_paid_is_settled(void **state)
 {
-	complete("paid", session_complete,
-	    "settled paid fetch-cs_test_1-complete-paid 12900\n"
-	    "expired\n" END);
+	struct row *row = row_add(JOB_EXPIRE);
+
+	row->result = CALL_COMPLETE;
+	row->news = "p";
+	expect(" settled paid evt_p 12900\nhold-0 done\n");
+	assert_string_equal(alerts, "");
 }
 
 static void
-c29_money_under_way_needs_no_end_of_the_session(void **state)
+an_event_is_looked_up_and_settled(void **state)
 {
-	complete("unpaid", session_complete,
-	    "settled pending fetch-cs_test_1-complete-unpaid 12900\n"
-	    "expired\n" END);
+	row_add(JOB_FETCH)->news = "pq";
+	expect(" settled paid evt_p 12900\n settled paid evt_q 12900\n"
+	       "hold-0 done\n");
 }
 
 static void
-a_session_that_cannot_be_read_is_kept(void **state)
+news_that_need_a_person_are_said_once(void **state)
 {
-	stuck_next = true;
-	complete("odd", session_complete,
-	    "retry the session cannot be read\n" END);
+	row_add(JOB_FETCH)->news = "xp";
+	expect(" settled paid evt_x 12900\n settled paid evt_p 12900\n"
+	       "hold-0 done\n");
+	assert_string_equal(alerts,
+	    "event evt_x of hold hold-0 needs a person\n");
 }
 
 static void
-a_lost_look_is_tried_again(void **state)
+news_that_cannot_be_read_are_looked_up_again(void **state)
 {
-	char body[512];
+	row_add(JOB_FETCH)->news = "u";
+	expect("hold-0 retry what was looked up cannot be read\n");
+	assert_int_equal(last_delay_ms, 60000);
+}
 
-	snprintf(body, sizeof(body), session_complete, "paid");
-	step_add(STEP_JOB, "expire", 1);
-	script_add(400, no, NULL);
-	script_add(200, body, NULL);
-	script_add(503, "", NULL);
-	run("retry status 503 request req_1\n" END);
+static void
+news_wait_for_the_database(void **state)
+{
+	row_add(JOB_FETCH)->news = "pq";
+	record_failure = DB_LOST;
+	record_failures = 1;
+	expect("not  settled paid evt_p 12900\n"
+	       " settled paid evt_p 12900\n settled paid evt_q 12900\n"
+	       "hold-0 done\n");
+	assert_int_equal(sent_count, 1);
 }
 
 static void
@@ -167,120 +121,157 @@ delays_double_up_to_a_minute(void **state)
 	    32000, 60000, 60000};
 
 	for (int try = 1; try <= 9; try++) {
+		struct row *row;
+
 		setup(NULL);
-		step_add(STEP_JOB, "open", try);
-		script_add(503, "", NULL);
-		run("retry status 503 request req_1\n" END);
-		assert_in_range(delay_seen, most[try - 1] / 2, most[try - 1]);
-		buf_release(&seen);
+		fake_pace.tries = 100;
+		stop_ms = fake_ms + 300;
+		row = row_add(JOB_OPEN);
+		row->try = try - 1;
+		row->failures = try;
+		expect("hold-0 retry status 503\n");
+		assert_int_equal(last_delay_ms, most[try - 1]);
 	}
 }
 
 static void
-a_refusal_is_recorded(void **state)
+a_call_comes_back_after_its_delay(void **state)
 {
-	step_add(STEP_JOB, "open", 1);
-	script_add(400, no, NULL);
-	run("refused status 400 invalid_request_error request req_1\n" END);
+	row_add(JOB_OPEN)->failures = 2;
+	expect("hold-0 retry status 503\nhold-0 retry status 503\n"
+	       "hold-0 opened id_1 https://pay.test/c/1\n");
+	assert_int_equal(sent[1].ms - sent[0].ms, 100 + 500);
+	assert_int_equal(sent[2].ms - sent[1].ms, 100 + 1000);
+	assert_string_equal(alerts, "");
 }
 
 static void
-the_last_try_is_stuck(void **state)
+the_provider_may_ask_for_a_longer_delay(void **state)
 {
-	stuck_next = true;
-	step_add(STEP_JOB, "refund", 1);
-	script_add(0, "", NULL);
-	run("retry no answer: connection reset\n" END);
-}
+	static const struct {
+		const char *asked;
+		int64_t delay_ms;
+	} cases[] = {{"7", 7000}, {"0", 500}, {"86400", 60000}, {"-3", 500},
+	    {"Wed, 21 Oct 2026 07:28:00 GMT", 500},
+	    {"9223372036854775807", 60000}, {"", 500}};
 
-static void
-a_database_that_is_away_is_waited_for(void **state)
-{
-	step_add(STEP_DOWN, "", 0);
-	step_add(STEP_DOWN, "", 0);
-	step_add(STEP_JOB, "open", 1);
-	script_add(200, session_open, NULL);
-	run("opened cs_test_1 https://pay.test/c/1\n" END);
-	assert_in_range(claimed_ms[1] - claimed_ms[0], 250, 500);
-	assert_in_range(claimed_ms[2] - claimed_ms[1], 500, 1000);
-}
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct row *row;
 
-static void
-an_outcome_is_kept_while_the_database_is_away(void **state)
-{
-	record_failures = 2;
-	step_add(STEP_JOB, "open", 1);
-	script_add(200, session_open, NULL);
-	run("not opened cs_test_1 https://pay.test/c/1\n"
-	    "not opened cs_test_1 https://pay.test/c/1\n"
-	    "opened cs_test_1 https://pay.test/c/1\n" END);
-}
-
-static void
-an_outcome_is_given_up_with_the_lease(void **state)
-{
-	record_failures = 1000;
-	step_add(STEP_JOB, "expire", 1);
-	step_add(STEP_NONE, "", 0);
-	script_add(200, session_expired, NULL);
-	{
-		struct conf conf = fixture_conf();
-
-		assert_int_equal(cashier_run(&conf), 0);
+		setup(NULL);
+		stop_ms = fake_ms + 300;
+		row = row_add(JOB_OPEN);
+		row->failures = 1;
+		row->retry_after = cases[i].asked;
+		expect("hold-0 retry status 503\n");
+		assert_int_equal(last_delay_ms, cases[i].delay_ms);
 	}
-	assert_in_range(claimed_ms[1] - claimed_ms[0], 30000, 35000);
-	assert_int_equal(step_next, 2);
+}
+
+static void
+the_last_try_is_stuck_and_said(void **state)
+{
+	row_add(JOB_REFUND)->failures = 3;
+	expect("hold-0 retry status 503\nhold-0 retry status 503\n"
+	       "hold-0 retry status 503\n");
+	assert_string_equal(alerts,
+	    "cannot send a refund for hold hold-0, given up after 3 tries: "
+	    "status 503\n");
+	assert_true(rows[0].stuck);
+}
+
+static void
+a_refusal_is_recorded_and_said(void **state)
+{
+	row_add(JOB_OPEN)->result = CALL_REFUSED;
+	expect("hold-0 refused status 400\n");
+	assert_string_equal(alerts,
+	    "cannot open a session for hold hold-0: status 400\n");
+	assert_int_equal(sent_count, 1);
 }
 
 static void
 an_outcome_that_cannot_be_stored_is_put_off(void **state)
 {
-	record_failures = 1;
+	row_add(JOB_OPEN);
 	record_failure = DB_REFUSED;
-	step_add(STEP_JOB, "open", 1);
-	script_add(200, session_open, NULL);
-	run("not opened cs_test_1 https://pay.test/c/1\n"
-	    "retry the outcome cannot be recorded\n" END);
+	record_failures = 1;
+	stop_ms = fake_ms + 10000;
+	expect("not hold-0 opened id_1 https://pay.test/c/1\n"
+	       "hold-0 retry the outcome cannot be recorded\n");
+	assert_int_equal(last_delay_ms, 60000);
+	assert_string_equal(alerts,
+	    "cannot record a call for hold hold-0: it says no\n");
+}
+
+static void
+an_outcome_is_kept_while_the_database_is_away(void **state)
+{
+	row_add(JOB_OPEN);
+	row_add(JOB_OPEN)->due_ms += 1500;
+	down_from_ms = fake_ms + 50;
+	down_until_ms = fake_ms + 20000;
+	run();
+	assert_true(rows[0].done);
+	assert_int_equal(rows[0].try, 1);
+	assert_in_range(rows[0].done_ms, down_until_ms, down_until_ms + 5000);
+	/* Nothing was begun meanwhile, and then it was. */
+	assert_int_equal(sent_count, 2);
+	assert_in_range(sent[1].ms, down_until_ms, down_until_ms + 5000);
+	assert_true(rows[1].done);
+	assert_non_null(strstr(log_lines, "could not reach the database"));
+	assert_non_null(strstr(log_lines, "the database is back"));
+}
+
+static void
+an_outcome_is_given_up_with_its_lease(void **state)
+{
+	row_add(JOB_EXPIRE);
+	down_from_ms = fake_ms + 50;
+	down_until_ms = fake_ms + 90000;
+	stop_ms = fake_ms + 120000;
+	run();
+	assert_true(rows[0].done);
+	assert_int_equal(rows[0].try, 2);
+	assert_int_equal(sent_count, 2);
+	assert_non_null(strstr(log_lines,
+	    "could not record a call for hold hold-0 in time"));
+}
+
+static void
+a_call_without_an_end_is_given_up_with_its_lease(void **state)
+{
+	row_add(JOB_EXPIRE)->frozen = 1;
+	stop_ms = fake_ms + 120000;
+	expect("hold-0 expired\n");
+	assert_int_equal(sent_count, 2);
+	/* Three requests, each waiting for 31 others at 20 a second, and ten
+	 * seconds. */
+	assert_int_equal(last_lease_ms, 3 * (20000 + 1600) + 10000);
+	assert_in_range(sent[1].ms - sent[0].ms, last_lease_ms,
+	    last_lease_ms + 1000);
+}
+
+static void
+a_database_away_from_the_start_is_waited_for(void **state)
+{
+	row_add(JOB_OPEN);
+	down_until_ms = fake_ms + 30000;
+	run();
+	assert_true(rows[0].done);
+	assert_in_range(rows[0].done_ms, down_until_ms, down_until_ms + 5100);
+	/* Pauses double, up to five seconds. */
+	assert_in_range(claims, 5, 40);
 }
 
 static void
 a_claim_that_is_refused_does_not_spin(void **state)
 {
-	step_add(STEP_REFUSED, "", 0);
-	step_add(STEP_NONE, "", 0);
-	run("wait 1000\n" END);
-	assert_true(claimed_ms[1] - claimed_ms[0] >= 1000);
-}
-
-static void
-it_stops_after_the_call_at_hand(void **state)
-{
-	stop_at_record = true;
-	step_add(STEP_JOB, "open", 1);
-	step_add(STEP_JOB, "open", 1);
-	script_add(200, session_open, NULL);
-	run("opened cs_test_1 https://pay.test/c/1\n");
-	assert_int_equal(step_next, 1);
-}
-
-static void
-calls_of_a_kind_keep_their_pace(void **state)
-{
-	for (int i = 0; i < 21; i++) {
-		step_add(STEP_JOB, "open", 1);
-		script_add(200, session_open, NULL);
-	}
-	step_add(STEP_JOB, "expire", 1);
-	script_add(200, session_expired, NULL);
-	{
-		struct conf conf = fixture_conf();
-
-		assert_int_equal(cashier_run(&conf), 0);
-	}
-	/* 20 a second: the last of 21 goes out a second after the first. */
-	assert_int_equal(claimed_ms[21] - claimed_ms[0], 1000);
-	/* Another kind need not wait. */
-	assert_int_equal(slept_ms, 1000);
+	row_add(JOB_OPEN);
+	claim_refused = true;
+	run();
+	assert_in_range(claims, 55, 65);
+	assert_non_null(strstr(alerts, "cannot claim a call: it says no\n"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -289,25 +280,26 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    TEST(sessions_are_opened),
-	    TEST(sessions_are_ended),
-	    TEST(refunds_are_sent),
+	    TEST(calls_are_made_and_recorded),
+	    TEST(a_call_may_take_several_requests),
+	    TEST(a_call_may_need_no_request),
 	    TEST(a_refund_that_fails_at_once_is_said),
-	    TEST(an_idle_cashier_waits),
 	    TEST(a_session_that_was_paid_is_settled),
-	    TEST(c29_money_under_way_needs_no_end_of_the_session),
-	    TEST(a_session_that_cannot_be_read_is_kept),
-	    TEST(a_lost_look_is_tried_again),
+	    TEST(an_event_is_looked_up_and_settled),
+	    TEST(news_that_need_a_person_are_said_once),
+	    TEST(news_that_cannot_be_read_are_looked_up_again),
+	    TEST(news_wait_for_the_database),
 	    TEST(delays_double_up_to_a_minute),
-	    TEST(a_refusal_is_recorded),
-	    TEST(the_last_try_is_stuck),
-	    TEST(a_database_that_is_away_is_waited_for),
-	    TEST(an_outcome_is_kept_while_the_database_is_away),
-	    TEST(an_outcome_is_given_up_with_the_lease),
+	    TEST(a_call_comes_back_after_its_delay),
+	    TEST(the_provider_may_ask_for_a_longer_delay),
+	    TEST(the_last_try_is_stuck_and_said),
+	    TEST(a_refusal_is_recorded_and_said),
 	    TEST(an_outcome_that_cannot_be_stored_is_put_off),
+	    TEST(an_outcome_is_kept_while_the_database_is_away),
+	    TEST(an_outcome_is_given_up_with_its_lease),
+	    TEST(a_call_without_an_end_is_given_up_with_its_lease),
+	    TEST(a_database_away_from_the_start_is_waited_for),
 	    TEST(a_claim_that_is_refused_does_not_spin),
-	    TEST(it_stops_after_the_call_at_hand),
-	    TEST(calls_of_a_kind_keep_their_pace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

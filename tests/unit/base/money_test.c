@@ -117,17 +117,94 @@ amounts_that_are_no_decimal_number_are_refused(void **state)
 static void
 c47_amounts_never_wrap(void **state)
 {
-	static const char *const bad[] = {"0", "0.00", "1000000",
-	    "999999999.99", "9223372036854775807", "9223372036854775808",
+	static const char *const bad[] = {"1000000", "999999999.99",
+	    "9223372036854775807", "9223372036854775808",
 	    "99999999999999999999999999999999"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_no_money(bad[i], "EUR", "out of range");
+		assert_no_money(bad[i], "EUR", "at most 999999.99");
+	assert_no_money("0", "EUR", "more than 0");
+	assert_no_money("0.00", "EUR", "more than 0");
 	assert_money("99999999", "JPY", 99999999, "99999999 JPY");
-	assert_no_money("100000000", "JPY", "out of range");
+	assert_no_money("100000000", "JPY", "at most 99999999 ");
 	assert_money("99999.99", "KWD", 99999990, "99999.990 KWD");
-	assert_no_money("100000", "KWD", "out of range");
+	assert_no_money("100000", "KWD", "at most 99999.990");
+}
+
+static void
+assert_price(const char *text, const char *currency, int64_t units,
+    const char *limit)
+{
+	struct money price = {0};
+	struct buf why = {0};
+
+	assert_null(money_parse(&price, text, currency));
+	if (money_price(&price, units, &why) != (limit == NULL))
+		fail_msg("%s %s: %s", text, currency, buf_text(&why));
+	if (limit && !strstr(buf_text(&why), limit))
+		fail_msg("no %s in: %s", limit, buf_text(&why));
+	if (!limit)
+		assert_int_equal(why.len, 0);
+	buf_release(&why);
+}
+
+static void
+the_least_and_the_most_are_named(void **state)
+{
+	(void)state;
+	assert_price("0.49", "EUR", 1, "at least 0.50 EUR");
+	assert_price("0.50", "EUR", 1, NULL);
+	assert_price("0.29", "GBP", 1, "at least 0.30 GBP");
+	assert_price("0.30", "GBP", 1, NULL);
+	assert_price("49", "JPY", 1, "at least 50 JPY");
+	assert_price("50", "JPY", 1, NULL);
+	assert_price("174.99", "HUF", 1, "at least 175.00 HUF");
+	assert_price("175", "HUF", 1, NULL);
+	/* None is listed: none is made up. */
+	assert_price("0.010", "KWD", 1, NULL);
+	assert_price("1", "ISK", 1, NULL);
+	assert_price("0.01", "TWD", 1, NULL);
+	assert_price("999999.99", "EUR", 1, NULL);
+	assert_price("999999.99", "EUR", 2, "at most 999999.99 EUR");
+	assert_price("499999.99", "EUR", 2, NULL);
+	assert_price("500000.00", "EUR", 2, "may have 2, ");
+	assert_price("100000", "JPY", 1000, "at most 99999999 JPY");
+	assert_price("99999", "JPY", 1000, NULL);
+	assert_price("60000.000", "KWD", 2, "at most 99999.990 KWD");
+	assert_price("600000", "UGX", 2, "at most 999999.00 UGX");
+}
+
+static void
+a_listed_least_can_be_charged(void **state)
+{
+	static const char *const listed[] = {"AED", "AUD", "BRL", "CAD", "CHF",
+	    "CZK", "DKK", "EUR", "GBP", "HKD", "HUF", "INR", "JPY", "KRW",
+	    "MXN", "MYR", "NOK", "NZD", "PLN", "RON", "SEK", "SGD", "THB",
+	    "USD", "ZAR"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(listed) / sizeof(listed[0]); i++) {
+		assert_true(money_decimals(listed[i]) >= 0);
+		assert_in_range(money_least(listed[i]), 30, 17500);
+	}
+	assert_int_equal(money_least("KWD"), 0);
+	assert_int_equal(money_least("XXQ"), 0);
+}
+
+static void
+decimals_that_are_not_paid_out_are_told(void **state)
+{
+	static const struct money whole = {17500, "HUF"};
+	static const struct money part = {17550, "HUF"};
+	static const struct money taiwan = {1001, "TWD"};
+	static const struct money euro = {1999, "EUR"};
+
+	(void)state;
+	assert_null(money_advice(&whole));
+	assert_non_null(strstr(money_advice(&part), "whole units"));
+	assert_non_null(money_advice(&taiwan));
+	assert_null(money_advice(&euro));
 }
 
 static void
@@ -153,6 +230,9 @@ main(void)
 	    cmocka_unit_test(decimals_of_all_kinds),
 	    cmocka_unit_test(amounts_that_are_no_decimal_number_are_refused),
 	    cmocka_unit_test(c47_amounts_never_wrap),
+	    cmocka_unit_test(the_least_and_the_most_are_named),
+	    cmocka_unit_test(a_listed_least_can_be_charged),
+	    cmocka_unit_test(decimals_that_are_not_paid_out_are_told),
 	    cmocka_unit_test(decimal_is_written_without_the_currency),
 	};
 

@@ -147,6 +147,36 @@ base64url_matches_rfc4648(void **state)
 }
 
 static void
+base64_matches_rfc4648(void **state)
+{
+	static const char *const pairs[][2] = {{"", ""}, {"f", "Zg=="},
+	    {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="},
+	    {"fooba", "Zm9vYmE="}, {"foobar", "Zm9vYmFy"},
+	    {"\xfb\xff\xfe", "+//+"}};
+	static const char *const bad[] = {"Zg",
+	    "Zg=", "Zg===", "Zh==", "Zm9=", "Z===", "====", "=", "Zm-v", "Zm_v",
+	    "Zm9v Yg=", "Zg==Zg==", "Zm9v====", "Z=g=", "Zg==\n", "Zm9vYg"};
+	struct buf b = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+		buf_reset(&b);
+		str_base64(&b, pairs[i][0], strlen(pairs[i][0]));
+		assert_string_equal(buf_text(&b), pairs[i][1]);
+		buf_reset(&b);
+		assert_true(str_unbase64(&b, str_of(pairs[i][1])));
+		assert_string_equal(buf_text(&b), pairs[i][0]);
+	}
+	buf_reset(&b);
+	buf_str(&b, "kept");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(str_unbase64(&b, str_of(bad[i])));
+	assert_false(str_unbase64(&b, BYTES("Zm\0v")));
+	assert_string_equal(b.data, "kept");
+	buf_release(&b);
+}
+
+static void
 decoders_refuse_what_no_encoder_writes(void **state)
 {
 	static const char *const bad[] = {"Z", "Zg==", "Zh", "Zm9", "Zm+v",
@@ -199,6 +229,7 @@ main(void)
 	    cmocka_unit_test(
 		encoders_escape_what_their_readers_treat_specially),
 	    cmocka_unit_test(base64url_matches_rfc4648),
+	    cmocka_unit_test(base64_matches_rfc4648),
 	    cmocka_unit_test(decoders_refuse_what_no_encoder_writes),
 	    cmocka_unit_test(hex_goes_there_and_back),
 	};

@@ -1,7 +1,4 @@
-/*
- * What the tests of pay/ share: settings, files, a scripted provider behind
- * http.h. A header, because only some tests may do without the real http.c.
- */
+/* What the tests of pay/ share: settings and files. */
 #ifndef UNIT_PAY_FIXTURE_H
 #define UNIT_PAY_FIXTURE_H
 
@@ -34,8 +31,14 @@ fixture_conf(void)
 	conf.stripe.webhook_secret = "whsec_test_ALPHA_0001";
 	conf.stripe.old_webhook_secret = "";
 	conf.stripe.opens_per_second = 20;
+	conf.stripe.ends_per_second = 21;
+	conf.stripe.refunds_per_second = 22;
+	conf.stripe.looks_per_second = 23;
+	conf.stripe.calls_per_second = 80;
+	conf.stripe.at_once = 32;
 	conf.stripe.timeout_ms = 20000;
 	conf.stripe.tries = 3;
+	conf.payment.provider = "stripe";
 	return conf;
 }
 

@@ -1,12 +1,13 @@
 /*
- * A provider that answers by script: defines http.h's functions in place of
- * the real ones, and keeps what was asked.
+ * A provider that answers by script: takes the requests of an adapter's steps
+ * and keeps them, gives one answer after the other. What holds for every call
+ * is asserted here.
  */
 #ifndef UNIT_PAY_SCRIPT_H
 #define UNIT_PAY_SCRIPT_H
 
-#include "io/http.h"
 #include "pay/fixture.h"
+#include "pay/provider.h"
 
 #define SCRIPT_MAX 24
 
@@ -18,10 +19,11 @@ struct script_answer {
 
 struct script_request {
 	char method[8];
-	char url[256];
+	char url[512];
 	char headers[1024]; /* a line each */
 	char body[2048];
 	int timeout_ms;
+	enum endpoint endpoint;
 };
 
 static struct script_answer script_answers[SCRIPT_MAX];
@@ -54,55 +56,34 @@ script_header_is(size_t request, const char *line)
 	return strstr(script_asked[request].headers, wanted) != NULL;
 }
 
-struct http *
-http_open(const char *user_agent)
+static inline void
+script_keep(const struct work *work)
 {
-	static char token;
-
-	return (struct http *)(void *)&token;
-}
-
-void
-http_close(struct http *http)
-{
-}
-
-void
-http_answer_init(struct http_answer *answer)
-{
-	memset(answer, 0, sizeof(*answer));
-}
-
-void
-http_answer_release(struct http_answer *answer)
-{
-	buf_release(&answer->body);
-	buf_release(&answer->should_retry);
-	buf_release(&answer->request_id);
-}
-
-bool
-http_call(struct http *http, const struct http_call *call,
-    struct http_answer *answer)
-{
-	struct script_answer *next = &script_answers[script_next];
+	const struct http_request *request = &work->http.request;
 	struct script_request *asked = &script_asked[script_next];
-	size_t len = 1;
 
 	assert_true(script_next < script_count);
-	script_next++;
-	snprintf(asked->method, sizeof(asked->method), "%s", call->method);
-	snprintf(asked->url, sizeof(asked->url), "%s", call->url);
-	snprintf(asked->headers, sizeof(asked->headers), "\n");
-	for (const char *const *h = call->headers; *h; h++)
-		len += (size_t)snprintf(asked->headers + len,
-		    sizeof(asked->headers) - len, "%s\n", *h);
-	snprintf(asked->body, sizeof(asked->body), "%.*s", (int)call->body.len,
-	    call->body.len ? call->body.text : "");
-	asked->timeout_ms = call->timeout_ms;
-	buf_reset(&answer->body);
-	buf_reset(&answer->should_retry);
-	buf_reset(&answer->request_id);
+	assert_true(request->url.len < sizeof(asked->url));
+	assert_true(request->headers.len + 2 < sizeof(asked->headers));
+	assert_true(request->body.len < sizeof(asked->body));
+	snprintf(asked->method, sizeof(asked->method), "%s", request->method);
+	snprintf(asked->url, sizeof(asked->url), "%s", buf_text(&request->url));
+	snprintf(asked->headers, sizeof(asked->headers), "\n%s",
+	    buf_text(&request->headers));
+	snprintf(asked->body, sizeof(asked->body), "%s",
+	    buf_text(&request->body));
+	asked->timeout_ms = request->timeout_ms;
+	asked->endpoint = work->endpoint;
+	/* The answer before is not read a second time. */
+	assert_int_equal(work->http.answer.status, 0);
+	assert_int_equal(work->http.answer.body.len, 0);
+}
+
+static inline void
+script_give(struct http_answer *answer)
+{
+	const struct script_answer *next = &script_answers[script_next++];
+
 	answer->status = next->status;
 	snprintf(answer->error, sizeof(answer->error), "%s",
 	    next->status ? "" : "connection reset");
@@ -112,7 +93,41 @@ http_call(struct http *http, const struct http_call *call,
 	}
 	if (next->should_retry)
 		buf_str(&answer->should_retry, next->should_retry);
-	return next->status != 0;
+}
+
+/* An operator reads the error, in a log and in a mail. */
+static inline void
+script_check_error(const struct work *work)
+{
+	static const char *const secrets[] = {"sk_test", "whsec", "://",
+	    "Bearer", "\n", "secret words"};
+	const char *error = buf_text(&work->outcome.error);
+	bool failed =
+	    work->result == CALL_RETRY || work->result == CALL_REFUSED;
+
+	assert_true(failed == (work->outcome.error.len > 0));
+	assert_true(work->outcome.error.len < 500);
+	for (size_t i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+		if (strstr(error, secrets[i]))
+			fail_msg("%s is in: %s", secrets[i], error);
+	}
+}
+
+/* Steps until the call is over. */
+static inline enum call_result
+script_run(struct work *work)
+{
+	while (work->provider->step(work)) {
+		script_keep(work);
+		script_give(&work->http.answer);
+	}
+	script_check_error(work);
+	if (work->result != CALL_DONE && work->result != CALL_COMPLETE) {
+		assert_int_equal(work->outcome.body.len, 0);
+		assert_null(work->outcome.reader);
+		assert_int_equal(work->outcome.url.len, 0);
+	}
+	return work->result;
 }
 
 #endif

@@ -1,41 +1,48 @@
 /* pay/stripe: money goes back once. */
 #include "pay/call.h"
 
+#define KEY "refund-" HOLD
+
 static enum call_result
 refund_try(int try)
 {
-	struct call call = a_call("refund-" HOLD);
-
+	call_fill(ACT_REFUND, KEY);
 	call.try = try;
-	return provider_default()->refund(&conf, http_open(""), &call,
-	    &outcome);
+	return run();
 }
 
-#define REFUND_BODY(id, status, hold, amount) \
+#define REFUND_BODY(id, status, metadata, amount) \
 	"{\"id\":\"" id "\",\"object\":\"refund\",\"status\":\"" status \
-	"\",\"metadata\":{\"hold_id\":\"" hold "\"},\"amount\":" amount "}"
-#define OURS(id, status) REFUND_BODY(id, status, HOLD, "12900")
+	"\",\"metadata\":{" metadata "},\"amount\":" amount "}"
+#define KEYED(key) "\"key\":\"" key "\",\"hold_id\":\"" HOLD "\""
+#define OF_HOLD "\"hold_id\":\"" HOLD "\""
+#define OURS(id, status) REFUND_BODY(id, status, KEYED(KEY), "12900")
 #define LIST(refunds) "{\"object\":\"list\",\"data\":[" refunds "]}"
+#define LOOK "/v1/refunds?payment_intent=pi_1&limit=100"
 
 static const char already[] = "{\"error\":{\"type\":\"invalid_request_error\","
 			      "\"code\":\"charge_already_refunded\"}}";
-static const char disputed[] = "{\"error\":{\"type\":\"invalid_request_error\","
-			       "\"code\":\"charge_disputed\"}}";
+
+static void
+took(const char *id, const char *refund_state)
+{
+	assert_string_equal(buf_text(&work.outcome.id), id);
+	assert_string_equal(buf_text(&work.outcome.state), refund_state);
+}
 
 static void
 refund_sends_what_the_contract_says(void **state)
 {
 	script_add(200, OURS("re_1", "succeeded"), NULL);
 	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_string_equal(outcome.state.data, "succeeded");
-	asked(0, "POST", "/v1/refunds");
+	took("re_1", "succeeded");
+	asked(0, ENDPOINT_REFUND, "POST", "/v1/refunds");
 	assert_true(
 	    script_header_is(0, "Authorization: Bearer sk_test_REFUND"));
-	assert_true(script_header_is(0, "Idempotency-Key: refund-" HOLD));
+	assert_true(script_header_is(0, "Idempotency-Key: " KEY));
 	assert_string_equal(script_asked[0].body,
 	    "payment_intent=pi_1&amount=12900&reason=requested_by_customer"
-	    "&" METADATA("metadata"));
+	    "&" METADATA("metadata", KEY));
 }
 
 static void
@@ -43,14 +50,23 @@ refund_states_are_told(void **state)
 {
 	script_add(200, OURS("re_1", "pending"), NULL);
 	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.state.data, "pending");
+	took("re_1", "pending");
 	script_add(200, OURS("re_1", "failed"), NULL);
 	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.state.data, "failed");
+	took("re_1", "failed");
 	script_add(200, OURS("re_1", "strange"), NULL);
 	assert_int_equal(refund_try(1), CALL_RETRY);
 	script_add(200, "{\"status\":\"succeeded\"}", NULL);
 	assert_int_equal(refund_try(1), CALL_RETRY);
+	script_add(200, "<html>", NULL);
+	assert_int_equal(refund_try(1), CALL_RETRY);
+	/* Of another payment: not what was asked for. */
+	script_add(200,
+	    "{\"id\":\"re_1\",\"status\":\"succeeded\","
+	    "\"payment_intent\":\"pi_2\"}",
+	    NULL);
+	assert_int_equal(refund_try(1), CALL_RETRY);
+	took("", "");
 }
 
 static void
@@ -61,16 +77,70 @@ a_later_try_takes_the_refund_that_exists(void **state)
 		"pending")),
 	    NULL);
 	assert_int_equal(refund_try(2), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_string_equal(outcome.state.data, "pending");
-	asked(0, "GET", "/v1/refunds?payment_intent=pi_1&limit=10");
+	took("re_1", "pending");
+	asked_for(0, LOOK);
 	assert_true(
 	    script_header_is(0, "Authorization: Bearer sk_test_REFUND"));
 	/* All of it, by hand: taken as well. */
 	script_add(200, LIST(REFUND_BODY("re_2", "succeeded", "", "12900")),
 	    NULL);
 	assert_int_equal(refund_try(3), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_2");
+	took("re_2", "succeeded");
+}
+
+static void
+the_key_decides_before_hold_and_amount(void **state)
+{
+	/* By the key, whatever the amount; the others fit less well. */
+	script_add(200,
+	    LIST(REFUND_BODY("re_1", "succeeded", "",
+		"12900") "," REFUND_BODY("re_2", "succeeded", OF_HOLD,
+		"12900") "," REFUND_BODY("re_3", "pending", KEYED(KEY), "7")),
+	    NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
+	took("re_3", "pending");
+	/* Then by the hold. */
+	script_add(200,
+	    LIST(REFUND_BODY("re_1", "succeeded", "",
+		"12900") "," REFUND_BODY("re_2", "succeeded", OF_HOLD,
+		"12900")),
+	    NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
+	took("re_2", "succeeded");
+}
+
+/* The order has been given back in parts before: those are not this one. */
+static void
+another_key_of_the_order_is_another_refund(void **state)
+{
+	static const char others[] =
+	    LIST(REFUND_BODY("re_1", "succeeded", KEYED(KEY "-2"),
+		"12900") "," REFUND_BODY("re_2", "failed", KEYED(KEY "-3"),
+		"12900") "," REFUND_BODY("re_3", "succeeded", OF_HOLD, "500"));
+
+	script_add(200, others, NULL);
+	script_add(200, OURS("re_9", "succeeded"), NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
+	took("re_9", "succeeded");
+	/* Not even when nothing is left. */
+	script_add(400, already, NULL);
+	script_add(200,
+	    LIST(REFUND_BODY("re_1", "succeeded", KEYED(KEY "-2"), "12900")),
+	    NULL);
+	assert_int_equal(refund_try(1), CALL_REFUSED);
+	took("", "");
+}
+
+static void
+a_refund_of_another_payment_is_not_ours(void **state)
+{
+	script_add(200,
+	    LIST("{\"id\":\"re_1\",\"status\":\"succeeded\",\"amount\":12900,"
+		 "\"payment_intent\":\"pi_2\",\"metadata\":{" KEYED(KEY) "}}"),
+	    NULL);
+	script_add(200, OURS("re_9", "succeeded"), NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
+	took("re_9", "succeeded");
 }
 
 static void
@@ -83,16 +153,41 @@ a_later_try_sends_when_there_is_none(void **state)
 	    NULL);
 	script_add(200, OURS("re_1", "succeeded"), NULL);
 	assert_int_equal(refund_try(2), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	asked(1, "POST", "/v1/refunds");
-	assert_true(script_header_is(1, "Idempotency-Key: refund-" HOLD));
+	took("re_1", "succeeded");
+	asked(1, ENDPOINT_REFUND, "POST", "/v1/refunds");
+	assert_true(script_header_is(1, "Idempotency-Key: " KEY));
 	/* After a stored 500: looked, so asked under a new key. */
 	script_add(200, LIST(""), NULL);
 	script_add(500, "", "false");
 	script_add(200, OURS("re_1", "succeeded"), NULL);
 	assert_int_equal(refund_try(4), CALL_DONE);
-	assert_true(
-	    script_header_is(4, "Idempotency-Key: refund-" HOLD "-try4"));
+	assert_true(script_header_is(3, "Idempotency-Key: " KEY));
+	assert_true(script_header_is(4, "Idempotency-Key: " KEY "-try4"));
+	/* All else is as it was, our own key too. */
+	assert_string_equal(script_asked[3].body, script_asked[4].body);
+	assert_string_equal(script_asked[1].body, script_asked[4].body);
+}
+
+/* The first 500 says nothing: the money may be on its way. */
+static void
+a_first_500_is_not_asked_anew(void **state)
+{
+	script_add(500, "", NULL);
+	assert_int_equal(refund_try(1), CALL_RETRY);
+}
+
+static void
+a_key_that_may_be_forgotten_is_not_trusted(void **state)
+{
+	call_fill(ACT_REFUND, KEY);
+	call.age_s = DAY_S;
+	script_add(200, OURS("re_1", "succeeded"), NULL);
+	assert_int_equal(run(), CALL_DONE);
+	asked(0, ENDPOINT_REFUND, "POST", "/v1/refunds");
+	call.age_s = DAY_S + 1;
+	script_add(200, LIST(OURS("re_1", "succeeded")), NULL);
+	assert_int_equal(run(), CALL_DONE);
+	asked_for(1, LOOK);
 }
 
 static void
@@ -100,19 +195,35 @@ our_failed_refund_is_not_sent_again(void **state)
 {
 	script_add(200, LIST(OURS("re_1", "failed")), NULL);
 	assert_int_equal(refund_try(2), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_string_equal(outcome.state.data, "failed");
+	took("re_1", "failed");
+	script_add(200, LIST(REFUND_BODY("re_2", "failed", OF_HOLD, "12900")),
+	    NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
+	took("re_2", "failed");
 }
 
 static void
 a_later_try_sends_nothing_without_a_look(void **state)
 {
+	static const char *const bodies[] = {"{\"data\":{}}", "<html>", "{}",
+	    "{\"data\":null}", "[]"};
+
 	script_add(503, "", NULL);
 	assert_int_equal(refund_try(2), CALL_RETRY);
-	script_add(200, "{\"data\":{}}", NULL);
+	script_add(500, "", NULL);
 	assert_int_equal(refund_try(2), CALL_RETRY);
-	script_add(200, "<html>", NULL);
-	assert_int_equal(refund_try(2), CALL_RETRY);
+	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++) {
+		script_add(200, bodies[i], NULL);
+		if (refund_try(2) != CALL_RETRY)
+			fail_msg("%s", bodies[i]);
+	}
+	/* A look at a part is none. */
+	script_add(200,
+	    "{\"data\":[" REFUND_BODY("re_0", "succeeded", "",
+		"1") "],\"has_more\":true}",
+	    NULL);
+	assert_int_equal(refund_try(2), CALL_REFUSED);
+	assert_non_null(strstr(error(), "more than 100 refunds"));
 }
 
 static void
@@ -121,8 +232,8 @@ already_refunded_is_looked_up(void **state)
 	script_add(400, already, NULL);
 	script_add(200, LIST(OURS("re_1", "succeeded")), NULL);
 	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_1");
-	assert_int_equal(outcome.error.len, 0);
+	took("re_1", "succeeded");
+	asked_for(1, LOOK);
 	/* In parts, by hand. */
 	script_add(400, already, NULL);
 	script_add(200,
@@ -130,10 +241,11 @@ already_refunded_is_looked_up(void **state)
 		"12000") "," REFUND_BODY("re_3", "succeeded", "", "900")),
 	    NULL);
 	assert_int_equal(refund_try(1), CALL_DONE);
-	assert_string_equal(outcome.id.data, "re_2");
+	took("re_2", "succeeded");
 	script_add(400, already, NULL);
 	script_add(200, LIST(""), NULL);
 	assert_int_equal(refund_try(1), CALL_REFUSED);
+	assert_non_null(strstr(error(), "compare with the provider's books"));
 	script_add(400, already, NULL);
 	script_add(503, "", NULL);
 	assert_int_equal(refund_try(1), CALL_RETRY);
@@ -142,11 +254,33 @@ already_refunded_is_looked_up(void **state)
 static void
 a_disputed_payment_is_not_refunded(void **state)
 {
-	script_add(400, disputed, NULL);
-	assert_int_equal(refund_try(1), CALL_REFUSED);
-	assert_string_equal(outcome.error.data,
-	    "status 400 invalid_request_error code=charge_disputed request "
-	    "req_1");
+	static const char *const codes[] = {"charge_disputed",
+	    "refund_disputed_payment"};
+	char body[128];
+	char wanted[256];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(body, sizeof(body),
+		    "{\"error\":{\"type\":\"invalid_request_error\","
+		    "\"code\":\"%s\"}}",
+		    codes[i]);
+		snprintf(wanted, sizeof(wanted),
+		    "status 400 invalid_request_error code=%s request req_1: "
+		    "the payment is disputed, so nothing goes back; answer "
+		    "the bank",
+		    codes[i]);
+		script_add(400, body, NULL);
+		assert_int_equal(refund_try(1), CALL_REFUSED);
+		assert_string_equal(error(), wanted);
+	}
+}
+
+static void
+a_refund_of_nothing_is_refused(void **state)
+{
+	call_fill(ACT_REFUND, KEY);
+	call.payment_ref = (struct str){NULL, 0};
+	assert_int_equal(run(), CALL_REFUSED);
 }
 
 int
@@ -156,11 +290,17 @@ main(void)
 	    TEST(refund_sends_what_the_contract_says),
 	    TEST(refund_states_are_told),
 	    TEST(a_later_try_takes_the_refund_that_exists),
+	    TEST(the_key_decides_before_hold_and_amount),
+	    TEST(another_key_of_the_order_is_another_refund),
+	    TEST(a_refund_of_another_payment_is_not_ours),
 	    TEST(a_later_try_sends_when_there_is_none),
+	    TEST(a_first_500_is_not_asked_anew),
+	    TEST(a_key_that_may_be_forgotten_is_not_trusted),
 	    TEST(our_failed_refund_is_not_sent_again),
 	    TEST(a_later_try_sends_nothing_without_a_look),
 	    TEST(already_refunded_is_looked_up),
 	    TEST(a_disputed_payment_is_not_refunded),
+	    TEST(a_refund_of_nothing_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,21 +1,7 @@
-/* pay/stripe: how sessions are opened, ended and looked up. */
+/* pay/stripe: how sessions are opened and ended. */
 #include "pay/call.h"
+#include "pay/session.h"
 
-static const char session_open[] =
-    "{\"id\":\"cs_test_1\",\"status\":\"open\",\"payment_status\":\"unpaid\","
-    "\"livemode\":false,\"url\":\"https://pay.test/c/cs_test_1#fid\"}";
-static const char session_expired[] =
-    "{\"id\":\"cs_test_1\",\"status\":\"expired\",\"url\":null,"
-    "\"payment_status\":\"unpaid\",\"livemode\":false}";
-static const char session_paid[] =
-    "{\"id\":\"cs_test_1\",\"status\":\"complete\",\"url\":null,"
-    "\"payment_status\":\"paid\",\"livemode\":false,\"mode\":\"payment\","
-    "\"amount_total\":12900,\"currency\":\"eur\",\"payment_intent\":\"pi_1\","
-    "\"metadata\":{\"hold_id\":\"" HOLD "\"}}";
-static const char session_unpaid[] =
-    "{\"id\":\"cs_test_1\",\"status\":\"complete\","
-    "\"payment_status\":\"unpaid\",\"livemode\":false,\"mode\":\"payment\","
-    "\"amount_total\":12900,\"currency\":\"eur\",\"payment_intent\":\"pi_1\"}";
 static const char not_open[] =
     "{\"error\":{\"type\":\"invalid_request_error\",\"message\":"
     "\"Only Checkout Sessions with a status in [\\\"open\\\"] can be "
@@ -24,27 +10,19 @@ static const char not_open[] =
 static enum call_result
 open_try(int try)
 {
-	struct call call = a_call("cs-" HOLD);
-
+	call_fill(ACT_OPEN, "cs-" HOLD);
+	call.session_id = (struct str){NULL, 0};
+	call.payment_ref = (struct str){NULL, 0};
 	call.try = try;
-	return provider_default()->open(&conf, http_open(""), &call, &outcome);
+	return run();
 }
 
 static enum call_result
 end_try(int try)
 {
-	struct call call = a_call("expire-" HOLD);
-
+	call_fill(ACT_END, "expire-" HOLD);
 	call.try = try;
-	return provider_default()->end(&conf, http_open(""), &call, &outcome);
-}
-
-static enum call_result
-fetch(void)
-{
-	struct call call = a_call("expire-" HOLD);
-
-	return provider_default()->fetch(&conf, http_open(""), &call, &outcome);
+	return run();
 }
 
 static void
@@ -52,30 +30,27 @@ open_sends_what_the_contract_says(void **state)
 {
 	script_add(200, session_open, NULL);
 	assert_int_equal(open_try(1), CALL_DONE);
-	assert_string_equal(outcome.id.data, SESSION);
-	assert_string_equal(outcome.url.data,
+	assert_string_equal(work.outcome.id.data, SESSION);
+	assert_string_equal(work.outcome.url.data,
 	    "https://pay.test/c/cs_test_1#fid");
-	assert_int_equal(outcome.error.len, 0);
-	asked(0, "POST", "/v1/checkout/sessions");
+	asked(0, ENDPOINT_OPEN, "POST", "/v1/checkout/sessions");
 	assert_true(script_header_is(0, "Authorization: Bearer sk_test_OPEN"));
 	assert_true(script_header_is(0, "Idempotency-Key: cs-" HOLD));
 	assert_true(script_header_is(0,
 	    "Content-Type: application/x-www-form-urlencoded"));
+#define ORDER "https%3A%2F%2Fshop.test%2Forder%2F" HOLD
 	assert_string_equal(script_asked[0].body,
 	    "mode=payment&line_items[0][quantity]=1"
 	    "&line_items[0][price_data][currency]=eur"
 	    "&line_items[0][price_data][unit_amount]=12900"
 	    "&line_items[0][price_data][product_data][name]="
 	    "1%20x%20Lamp%20%2324%20%E2%80%94%20blau%20%26%20gr%C3%BCn"
-	    "&client_reference_id=ord_42&" METADATA("metadata") "&" METADATA(
-		"payment_intent_data[metadata]") "&allowed_payment_method_types"
-						 "[0]=card"
-						 "&adaptive_pricing[enabled]="
-						 "false&expires_at=1796052660"
-						 "&success_url=https%3A%2F%2F"
-						 "shop.test%2Forder%2F" HOLD
-						 "&cancel_url=https%3A%2F%2F"
-						 "shop.test%2Forder%2F" HOLD);
+	    "&client_reference_id=ord_42"
+	    "&" METADATA("metadata", "cs-" HOLD) //
+	    "&" METADATA("payment_intent_data[metadata]", "cs-" HOLD) //
+	    "&allowed_payment_method_types[0]=card"
+	    "&adaptive_pricing[enabled]=false&expires_at=1796052660"
+	    "&success_url=" ORDER "&cancel_url=" ORDER);
 }
 
 static void
@@ -97,8 +72,6 @@ open_names_the_methods_as_the_version_does(void **state)
 		assert_true(versions[i].allowed !=
 		    (strstr(script_asked[i].body,
 			 "&payment_method_types[0]=card&") != NULL));
-		call_outcome_release(&outcome);
-		call_outcome_init(&outcome);
 	}
 }
 
@@ -150,12 +123,37 @@ the_table_of_statuses_holds(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		int status = table[i].status;
+
 		script_clear();
-		script_add(table[i].status, declined, table[i].should_retry);
+		alarms = 0;
+		script_add(status, declined, table[i].should_retry);
 		if (open_try(1) != table[i].result)
-			fail_msg("status %d", table[i].status);
-		assert_true(outcome.error.len > 0);
+			fail_msg("status %d", status);
+		assert_int_equal(alarms,
+		    status == 401 || status == 403 || status == 404);
 	}
+}
+
+static void
+alarms_name_the_setting(void **state)
+{
+	script_add(401, declined, NULL);
+	assert_int_equal(open_try(1), CALL_REFUSED);
+	assert_string_equal(alarm_text,
+	    "the provider refuses our key, stripe.open_key");
+	assert_string_equal(error(),
+	    "status 401 card_error code=card_declined param=line_items[0] "
+	    "request req_1: the key is wrong or was rolled, set it anew");
+	script_add(403, "", NULL);
+	assert_int_equal(open_try(1), CALL_REFUSED);
+	assert_non_null(strstr(alarm_text, "stripe.open_key"));
+	assert_non_null(strstr(error(), "permission"));
+	call_fill(ACT_REFUND, "refund-" HOLD);
+	script_add(404, "", NULL);
+	assert_int_equal(run(), CALL_REFUSED);
+	assert_non_null(strstr(alarm_text, "stripe.refund_key"));
+	assert_non_null(strstr(error(), "another account or mode"));
 }
 
 static void
@@ -163,22 +161,41 @@ errors_are_one_short_line_without_secrets(void **state)
 {
 	script_add(402, declined, NULL);
 	assert_int_equal(open_try(1), CALL_REFUSED);
-	assert_string_equal(outcome.error.data,
+	assert_string_equal(error(),
 	    "status 402 card_error code=card_declined param=line_items[0] "
 	    "request req_1");
 	script_add(503, "<html>503</html>", NULL);
 	assert_int_equal(open_try(1), CALL_RETRY);
-	assert_string_equal(outcome.error.data, "status 503 request req_1");
+	assert_string_equal(error(), "status 503 request req_1");
 	script_add(0, "", NULL);
 	assert_int_equal(open_try(1), CALL_RETRY);
-	assert_string_equal(outcome.error.data, "no answer: connection reset");
+	assert_string_equal(error(), "no answer: connection reset");
 	script_add(400,
 	    "{\"error\":{\"type\":\"a\\nb\",\"code\":\"x y\",\"param\":"
 	    "\"0123456789012345678901234567890123456789012345678901234567890"
 	    "12345\"}}",
 	    NULL);
 	assert_int_equal(open_try(1), CALL_REFUSED);
-	assert_string_equal(outcome.error.data, "status 400 request req_1");
+	assert_string_equal(error(), "status 400 request req_1");
+}
+
+/* A provider, or somebody in its place, that says our keys back to us. */
+static void
+errors_hold_no_key_that_is_sent_back(void **state)
+{
+	static const char *const keys[] = {"sk_test_OPEN", "xsk_test_REFUNDx",
+	    "whsec_test_ALPHA_0001", "https://pay.test/c/1"};
+	char body[256];
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		snprintf(body, sizeof(body),
+		    "{\"error\":{\"type\":\"%s\",\"code\":\"%s\","
+		    "\"param\":\"%s\",\"message\":\"%s\"}}",
+		    keys[i], keys[i], keys[i], keys[i]);
+		script_add(400, body, NULL);
+		assert_int_equal(open_try(1), CALL_REFUSED);
+		assert_string_equal(error(), "status 400 request req_1");
+	}
 }
 
 static void
@@ -196,9 +213,9 @@ success_that_is_not_a_session_is_tried_again(void **state)
 		script_add(200, bodies[i], NULL);
 		if (open_try(1) != CALL_RETRY)
 			fail_msg("%s", bodies[i]);
-		assert_memory_equal(outcome.error.data, "status 200", 10);
-		assert_null(strstr(outcome.error.data, "pay.test"));
-		assert_int_equal(outcome.id.len, 0);
+		assert_memory_equal(error(), "status 200", 10);
+		assert_null(strstr(error(), "pay.test"));
+		assert_int_equal(work.outcome.id.len, 0);
 	}
 }
 
@@ -213,6 +230,11 @@ a_stored_500_is_left_behind_on_a_later_try(void **state)
 	assert_true(script_header_is(1, "Idempotency-Key: cs-" HOLD));
 	assert_true(script_header_is(2, "Idempotency-Key: cs-" HOLD "-try2"));
 	assert_string_equal(script_asked[1].body, script_asked[2].body);
+	asked(2, ENDPOINT_OPEN, "POST", "/v1/checkout/sessions");
+	/* One more of them in a try, not one after the other. */
+	script_add(500, declined, NULL);
+	script_add(500, declined, NULL);
+	assert_int_equal(open_try(3), CALL_RETRY);
 }
 
 static void
@@ -220,10 +242,12 @@ end_expires_the_session(void **state)
 {
 	script_add(200, session_expired, NULL);
 	assert_int_equal(end_try(1), CALL_DONE);
-	asked(0, "POST", "/v1/checkout/sessions/cs_test_1/expire");
+	asked(0, ENDPOINT_END, "POST",
+	    "/v1/checkout/sessions/cs_test_1/expire");
 	assert_true(script_header_is(0, "Idempotency-Key: expire-" HOLD));
 	assert_true(script_header_is(0, "Authorization: Bearer sk_test_OPEN"));
 	assert_string_equal(script_asked[0].body, "");
+	assert_int_equal(work.outcome.body.len, 0);
 }
 
 static void
@@ -240,6 +264,8 @@ end_looks_when_it_is_refused(void **state)
 	    {400, CALL_RETRY, session_open},
 	    {404, CALL_DONE, session_expired},
 	    {400, CALL_RETRY, "{\"id\":\"cs_other\",\"status\":\"expired\"}"},
+	    {400, CALL_RETRY, "{\"id\":\"cs_other\",\"status\":\"complete\"}"},
+	    {400, CALL_RETRY, "{\"id\":\"cs_test_1\",\"status\":\"odd\"}"},
 	    {400, CALL_RETRY, "{\"id\":\"cs_test_1\"}"},
 	    {400, CALL_RETRY, "<html>"},
 	};
@@ -250,9 +276,37 @@ end_looks_when_it_is_refused(void **state)
 		script_add(200, table[i].session, NULL);
 		if (end_try(1) != table[i].result)
 			fail_msg("row %zu", i);
-		asked(1, "GET", "/v1/checkout/sessions/cs_test_1");
-		assert_null(strstr(script_asked[1].headers, "Idempotency"));
+		asked_for(1, "/v1/checkout/sessions/cs_test_1");
+		/* The news is told if and only if there is some. */
+		assert_true((work.outcome.body.len > 0) ==
+		    (table[i].result == CALL_COMPLETE));
 	}
+}
+
+static void
+end_tells_what_it_saw(void **state)
+{
+	struct event_reader *reader;
+	struct event event;
+
+	script_add(400, not_open, NULL);
+	script_add(200, session_paid, NULL);
+	assert_int_equal(end_try(1), CALL_COMPLETE);
+	news_read(&reader, &event);
+	assert_int_equal(event.kind, EVENT_PAID);
+	assert_true(str_is(event.id, "fetch-cs_test_1-complete-paid"));
+	assert_true(str_is(event.session_id, SESSION));
+	assert_true(str_is(event.payment_ref, INTENT));
+	assert_true(str_is(event.hold, HOLD));
+	assert_true(str_is(event.key, "cs-" HOLD));
+	assert_int_equal(event.amount, 12900);
+	stripe_provider.read_free(reader);
+	/* Said by the end itself, against all custom. */
+	script_add(200, session_unpaid, NULL);
+	assert_int_equal(end_try(1), CALL_COMPLETE);
+	news_read(&reader, &event);
+	assert_int_equal(event.kind, EVENT_PENDING);
+	stripe_provider.read_free(reader);
 }
 
 static void
@@ -270,6 +324,8 @@ end_knows_what_it_does_not_know(void **state)
 	script_add(500, declined, NULL);
 	script_add(200, session_expired, NULL);
 	assert_int_equal(end_try(2), CALL_DONE);
+	assert_true(
+	    script_header_is(4, "Idempotency-Key: expire-" HOLD "-try2"));
 	/* Neither answers. */
 	script_add(503, "", NULL);
 	script_add(503, "", NULL);
@@ -283,70 +339,28 @@ end_knows_what_it_does_not_know(void **state)
 	assert_int_equal(end_try(1), CALL_RETRY);
 	script_add(401, declined, NULL);
 	assert_int_equal(end_try(1), CALL_REFUSED);
+	/* It says yes, but of another. */
+	script_add(200, "{\"id\":\"cs_other\",\"status\":\"expired\"}", NULL);
+	assert_int_equal(end_try(1), CALL_RETRY);
 }
 
 static void
-fetched(const char *session, enum event_kind kind, const char *id)
+an_id_cannot_leave_its_place_in_the_address(void **state)
 {
-	struct event event;
-	struct event_reader *reader;
-
-	script_clear();
-	call_outcome_release(&outcome);
-	call_outcome_init(&outcome);
-	script_add(200, session, NULL);
-	assert_int_equal(fetch(), CALL_DONE);
-	asked(0, "GET", "/v1/checkout/sessions/cs_test_1");
-	reader = provider_default()->read(&conf, fixture_view(&outcome.body),
-	    &event);
-	assert_int_equal(event.kind, kind);
-	assert_true(str_is(event.id, id));
-	assert_true(kind == EVENT_IGNORE || str_is(event.session_id, SESSION));
-	provider_default()->read_free(reader);
+	call_fill(ACT_END, "k");
+	call.session_id = str_of("../a?b#c&d/e%");
+	script_add(503, "", NULL);
+	assert_int_equal(run(), CALL_RETRY);
+	asked(0, ENDPOINT_END, "POST",
+	    "/v1/checkout/sessions/..%2Fa%3Fb%23c%26d%2Fe%25/expire");
 }
 
 static void
-fetch_gives_an_event_to_read(void **state)
+an_end_of_nothing_is_refused(void **state)
 {
-	fetched(session_paid, EVENT_PAID, "fetch-cs_test_1-complete-paid");
-	fetched(session_unpaid, EVENT_PENDING,
-	    "fetch-cs_test_1-complete-unpaid");
-	fetched(session_expired, EVENT_EXPIRED,
-	    "fetch-cs_test_1-expired-unpaid");
-	conf.stripe.livemode = true;
-	fetched(session_paid, EVENT_IGNORE, "fetch-cs_test_1-complete-paid");
-}
-
-static void
-fetch_has_no_news_of_an_open_session(void **state)
-{
-	script_add(200, session_open, NULL);
-	assert_int_equal(fetch(), CALL_RETRY);
-	assert_int_equal(outcome.body.len, 0);
-	script_add(404, declined, NULL);
-	assert_int_equal(fetch(), CALL_REFUSED);
-	script_add(200, "{\"id\":\"cs_test_1\",\"status\":\"complete\",", NULL);
-	assert_int_equal(fetch(), CALL_RETRY);
-	assert_int_equal(outcome.body.len, 0);
-}
-
-static void
-calls_that_name_nothing_are_refused(void **state)
-{
-	struct call call = a_call("k");
-
-	call.session_id = str_of("");
-	call.payment_ref = str_of("");
-	assert_int_equal(provider_default()->end(&conf, http_open(""), &call,
-			     &outcome),
-	    CALL_REFUSED);
-	assert_int_equal(provider_default()->fetch(&conf, http_open(""), &call,
-			     &outcome),
-	    CALL_REFUSED);
-	assert_int_equal(provider_default()->refund(&conf, http_open(""), &call,
-			     &outcome),
-	    CALL_REFUSED);
-	assert_true(outcome.error.len > 0);
+	call_fill(ACT_END, "k");
+	call.session_id = (struct str){NULL, 0};
+	assert_int_equal(run(), CALL_REFUSED);
 }
 
 int
@@ -357,15 +371,17 @@ main(void)
 	    TEST(open_names_the_methods_as_the_version_does),
 	    TEST(a_retry_says_the_same_under_the_same_key),
 	    TEST(the_table_of_statuses_holds),
+	    TEST(alarms_name_the_setting),
 	    TEST(errors_are_one_short_line_without_secrets),
+	    TEST(errors_hold_no_key_that_is_sent_back),
 	    TEST(success_that_is_not_a_session_is_tried_again),
 	    TEST(a_stored_500_is_left_behind_on_a_later_try),
 	    TEST(end_expires_the_session),
 	    TEST(end_looks_when_it_is_refused),
+	    TEST(end_tells_what_it_saw),
 	    TEST(end_knows_what_it_does_not_know),
-	    TEST(fetch_gives_an_event_to_read),
-	    TEST(fetch_has_no_news_of_an_open_session),
-	    TEST(calls_that_name_nothing_are_refused),
+	    TEST(an_id_cannot_leave_its_place_in_the_address),
+	    TEST(an_end_of_nothing_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

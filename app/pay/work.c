@@ -1,0 +1,33 @@
+/*
+ * A call under way, as its owner holds it: made, and taken apart. What happens
+ * in between is the adapter's.
+ */
+#include "pay/provider.h"
+
+void
+work_init(struct work *work, const struct conf *conf,
+    const struct provider *provider, const struct call *call)
+{
+	*work = (struct work){
+	    .conf = conf,
+	    .provider = provider,
+	    .call = call,
+	};
+}
+
+void
+work_release(struct work *work)
+{
+	struct call_outcome *outcome = &work->outcome;
+
+	if (outcome->reader)
+		work->provider->read_free(outcome->reader);
+	buf_release(&outcome->id);
+	buf_release(&outcome->url);
+	buf_release(&outcome->state);
+	buf_release(&outcome->error);
+	buf_release(&outcome->body);
+	buf_release(&outcome->cursor);
+	outcome->reader = NULL;
+	http_call_release(&work->http);
+}

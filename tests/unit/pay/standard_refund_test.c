@@ -1,0 +1,187 @@
+/* pay/standard: money goes back once; lists of what there is. */
+#include "pay/standard_work.h"
+
+static void
+a_refund_call(void)
+{
+	call.key = str_of("refund-" HOLD "-2");
+	call.payment_ref = str_of("p_1");
+}
+
+#define SEND \
+	"\"key\":\"refund-" HOLD "-2\",\"hold\":\"" HOLD \
+	"\",\"order\":\"ord_42\",\"payment\":\"p_1\",\"amount\":2500," \
+	"\"currency\":\"EUR\""
+#define LOOK "\"payment\":\"p_1\",\"key\":\"refund-" HOLD "-2\""
+
+static void
+refund_is(const char *state)
+{
+	ends(CALL_DONE, "");
+	assert_string_equal(buf_text(&work.outcome.id), "r_1");
+	assert_string_equal(buf_text(&work.outcome.state), state);
+}
+
+static void
+the_first_refund_is_sent_at_once(void **state)
+{
+	a_refund_call();
+	begin(ACT_REFUND);
+	asks("refund.send", ENDPOINT_REFUND, SEND);
+	assert_true(str_is(header("webhook-id"), "refund-" HOLD "-2"));
+	assert_true(answer_with(REFUND, "pending"));
+	refund_is("pending");
+}
+
+static void
+a_later_one_is_looked_for_first(void **state)
+{
+	a_refund_call();
+	call.try = 2;
+	begin(ACT_REFUND);
+	asks("refund.show", ENDPOINT_LOOK, LOOK);
+	assert_true(answer_with(REFUND, "succeeded"));
+	refund_is("succeeded");
+	begin(ACT_REFUND);
+	asks("refund.show", ENDPOINT_LOOK, LOOK);
+	assert_false(answer(200, "{\"refund\":null}"));
+	/* The step that answered false has written the next request. */
+	assert_int_equal(work.endpoint, ENDPOINT_REFUND);
+	assert_true(str_is(header("webhook-id"), "refund-" HOLD "-2"));
+	assert_non_null(strstr(work.http.request.body.data, SEND));
+	assert_true(answer_with(REFUND, "succeeded"));
+	refund_is("succeeded");
+	/* The key may be forgotten after a day. */
+	call.try = 1;
+	call.age_s = 86400;
+	begin(ACT_REFUND);
+	asks("refund.show", ENDPOINT_LOOK, LOOK);
+}
+
+/* Without a clear answer nothing is sent. */
+static void
+an_unclear_look_sends_nothing(void **state)
+{
+	static const struct {
+		const char *body;
+		int status;
+		enum call_result result;
+	} all[] = {
+	    {"", 0, CALL_RETRY},
+	    {"", 404, CALL_REFUSED},
+	    {"{\"refund\":null}", 404, CALL_REFUSED},
+	    {"{\"refund\":null}", 500, CALL_RETRY},
+	    {"{}", 200, CALL_RETRY},
+	    {"null", 200, CALL_RETRY},
+	    {"{\"refund\":\"\"}", 200, CALL_RETRY},
+	    {"{\"refund\":\"r_1\"}", 200, CALL_RETRY},
+	    {"{\"refund\":\"r_1\",\"state\":\"odd\"}", 200, CALL_RETRY},
+	    {"{\"refund\":false,\"state\":\"pending\"}", 200, CALL_RETRY},
+	};
+
+	a_refund_call();
+	call.try = 2;
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		begin(ACT_REFUND);
+		assert_true(standard_provider.step(&work));
+		assert_true(answer(all[i].status, all[i].body));
+		assert_int_equal(work.result, all[i].result);
+		assert_int_equal(work.outcome.id.len, 0);
+	}
+}
+
+static void
+another_refund_is_not_ours(void **state)
+{
+	static const char *const all[] = {
+	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"payment\":\"p_2\"}",
+	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"payment\":\"p_1\","
+	    "\"amount\":2499}",
+	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"amount\":\"2500\"}",
+	};
+
+	a_refund_call();
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		begin(ACT_REFUND);
+		assert_true(standard_provider.step(&work));
+		assert_true(answer(200, all[i]));
+		assert_int_equal(work.result, CALL_REFUSED);
+	}
+}
+
+static void
+lists_come_page_by_page(void **state)
+{
+	struct event event;
+
+	call.since = 1796000000;
+	call.list = LIST_REFUNDS;
+	begin(ACT_LIST);
+	asks("list", ENDPOINT_LOOK,
+	    "\"list\":\"refunds\",\"since\":1796000000,\"limit\":100");
+	assert_true(answer(200,
+	    "{\"items\":[{\"refund\":\"r_1\",\"payment\":\"p_1\",\"amount\":1,"
+	    "\"currency\":\"EUR\",\"state\":\"failed\"}],\"cursor\":\"c1\"}"));
+	ends(CALL_DONE, "");
+	assert_string_equal(buf_text(&work.outcome.cursor), "c1");
+	assert_non_null(work.outcome.reader);
+	assert_true(standard_provider.next(work.outcome.reader, &event));
+	assert_int_equal(event.kind, EVENT_REFUND);
+	assert_false(standard_provider.next(work.outcome.reader, &event));
+	call.cursor = str_of("c1");
+	call.list = LIST_SESSIONS;
+	begin(ACT_LIST);
+	asks("list", ENDPOINT_LOOK,
+	    "\"list\":\"sessions\",\"since\":1796000000,\"limit\":100,"
+	    "\"cursor\":\"c1\"");
+	assert_true(answer(200, "{\"items\":[],\"cursor\":null}"));
+	ends(CALL_DONE, "");
+	assert_int_equal(work.outcome.cursor.len, 0);
+	call.list = LIST_EVENTS;
+	begin(ACT_LIST);
+	asks("list", ENDPOINT_LOOK,
+	    "\"list\":\"events\",\"since\":1796000000,\"limit\":100,"
+	    "\"cursor\":\"c1\"");
+	assert_true(answer(200, "{\"items\":[]}"));
+	ends(CALL_DONE, "");
+}
+
+static void
+a_list_that_is_none_is_asked_for_again(void **state)
+{
+	static const char *const bad[] = {
+	    "{}",
+	    "{\"items\":{}}",
+	    "{\"items\":null}",
+	    "{\"items\":[],\"cursor\":5}",
+	    "{\"items\":[],\"cursor\":\"\"}",
+	    /* Round and round. */
+	    "{\"items\":[],\"cursor\":\"c1\"}",
+	};
+
+	call.cursor = str_of("c1");
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		begin(ACT_LIST);
+		assert_true(standard_provider.step(&work));
+		assert_true(answer(200, bad[i]));
+		ends(CALL_RETRY,
+		    "status 200 without a list of items and its cursor");
+		assert_null(work.outcome.reader);
+	}
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(the_first_refund_is_sent_at_once),
+	    TEST(a_later_one_is_looked_for_first),
+	    TEST(an_unclear_look_sends_nothing),
+	    TEST(another_refund_is_not_ours),
+	    TEST(lists_come_page_by_page),
+	    TEST(a_list_that_is_none_is_asked_for_again),
+	};
+
+	return cmocka_run_group_tests_name("pay/standard_refund", tests, NULL,
+	    NULL);
+}
