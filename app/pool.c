@@ -15,8 +15,7 @@
 #include <unistd.h>
 
 struct pool {
-	const struct web *web;
-	int wake_fd;
+	struct pool_options options;
 	char name[32];
 	pthread_mutex_t mutex;
 	pthread_cond_t work;
@@ -24,12 +23,11 @@ struct pool {
 	struct task_list done;
 	bool ending;
 	size_t idle; /* threads that wait for work */
-	size_t count;
-	pthread_t threads[]; /* conf->server.threads */
+	pthread_t threads[]; /* options.threads */
 };
 
 static void
-pool_answered(struct pool *pool, struct task *task)
+pool_ran(struct pool *pool, struct task *task)
 {
 	const uint64_t one = 1;
 	bool wakes;
@@ -39,38 +37,62 @@ pool_answered(struct pool *pool, struct task *task)
 	task_list_add(&pool->done, task);
 	(void)pthread_mutex_unlock(&pool->mutex);
 	/* It can only fail when it is readable already. */
-	if (wakes && write(pool->wake_fd, &one, sizeof(one)) < 0)
+	if (wakes && write(pool->options.wake_fd, &one, sizeof(one)) < 0)
 		return;
 }
 
-/* The next task; NULL: the thread is to end. */
-static struct task *
-pool_next(struct pool *pool)
+/* Takes what else waits and goes with the first; how many that are. */
+static size_t
+pool_gather(struct pool *pool, struct task **batch)
 {
+	bool (*gathers)(const struct request *) = pool->options.gathers;
+	struct task_list others = {NULL, NULL};
 	struct task *task;
+	size_t n = 1;
+
+	if (!gathers || !gathers(&batch[0]->request))
+		return 1;
+	while ((task = task_list_take(&pool->waiting))) {
+		if (n < POOL_GATHER_MAX && gathers(&task->request))
+			batch[n++] = task;
+		else
+			task_list_add(&others, task);
+	}
+	pool->waiting = others;
+	return n;
+}
+
+/* The next task, or several that go together; 0: the thread is to end. */
+static size_t
+pool_next(struct pool *pool, struct task **batch)
+{
+	size_t n = 0;
 
 	(void)pthread_mutex_lock(&pool->mutex);
-	while (!(task = task_list_take(&pool->waiting)) && !pool->ending) {
+	while (!(batch[0] = task_list_take(&pool->waiting)) && !pool->ending) {
 		pool->idle++;
 		(void)pthread_cond_wait(&pool->work, &pool->mutex);
 		pool->idle--;
 	}
+	if (batch[0])
+		n = pool_gather(pool, batch);
 	(void)pthread_mutex_unlock(&pool->mutex);
-	return task;
+	return n;
 }
 
 static void *
 pool_thread(void *argument)
 {
+	struct task *batch[POOL_GATHER_MAX];
 	struct pool *pool = argument;
-	struct web web = *pool->web;
-	struct task *task;
+	struct web web = *pool->options.web;
+	size_t n;
 
-	web.db = db_open(web.conf, DB_WEB, pool->name);
-	while ((task = pool_next(pool))) {
-		(void)task_run(task, &web);
-		task_finish(task);
-		pool_answered(pool, task);
+	web.db = db_open(web.conf, pool->options.role, pool->name);
+	while ((n = pool_next(pool, batch)) > 0) {
+		pool->options.run(batch, n, &web);
+		for (size_t i = 0; i < n; i++)
+			pool_ran(pool, batch[i]);
 	}
 	db_close(web.db);
 	return NULL;
@@ -86,7 +108,7 @@ pool_start(struct pool *pool)
 
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
-	for (size_t i = 0; i < pool->count; i++) {
+	for (size_t i = 0; i < pool->options.threads; i++) {
 		error =
 		    pthread_create(&pool->threads[i], NULL, pool_thread, pool);
 		if (error)
@@ -96,18 +118,16 @@ pool_start(struct pool *pool)
 }
 
 struct pool *
-pool_open(const struct web *web, const char *name, int wake_fd)
+pool_open(const struct pool_options *options)
 {
-	size_t count = (size_t)web->conf->server.threads;
-	struct pool *pool =
-	    calloc(1, sizeof(*pool) + count * sizeof(pool->threads[0]));
+	struct pool *pool = calloc(1,
+	    sizeof(*pool) + options->threads * sizeof(pool->threads[0]));
 
 	if (!pool)
 		log_bug("out of memory");
-	pool->web = web;
-	pool->wake_fd = wake_fd;
-	pool->count = count;
-	snprintf(pool->name, sizeof(pool->name), "%s", name);
+	pool->options = *options;
+	snprintf(pool->name, sizeof(pool->name), "%s", options->name);
+	pool->options.name = pool->name;
 	if (pthread_mutex_init(&pool->mutex, NULL) != 0 ||
 	    pthread_cond_init(&pool->work, NULL) != 0)
 		log_bug("cannot make a mutex");
@@ -143,7 +163,7 @@ pool_close(struct pool *pool)
 	pool->ending = true;
 	(void)pthread_mutex_unlock(&pool->mutex);
 	(void)pthread_cond_broadcast(&pool->work);
-	for (size_t i = 0; i < pool->count; i++)
+	for (size_t i = 0; i < pool->options.threads; i++)
 		(void)pthread_join(pool->threads[i], NULL);
 	(void)pthread_cond_destroy(&pool->work);
 	(void)pthread_mutex_destroy(&pool->mutex);

@@ -1,6 +1,5 @@
-/* The stand-in provider's calls. */
-#include "io/db_sandbox.h"
-#include "io/db_call.h"
+/* The stand-in provider's statements, and the calls of its API. */
+#include "io/db_sandbox_own.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -13,19 +12,37 @@ static const struct pg_statement statements[] = {
 	"select http_status, answer, original "
 	"from sandbox.session_create($1, $2, $3, $4, $5)",
 	"text,jsonb,text,text,text", POST_ANSWER},
-    {"session_get", "select http_status, answer from sandbox.session_get($1)",
-	"text", ANSWER},
     {"session_expire",
 	"select http_status, answer, original "
 	"from sandbox.session_expire($4, $1, $2, $3)",
 	"text,jsonb,text,text", POST_ANSWER},
-    {"payment_get", "select http_status, answer from sandbox.payment_get($1)",
-	"text", ANSWER},
     {"refund_create",
 	"select http_status, answer, original "
 	"from sandbox.refund_create($1, $2, $3)",
 	"text,jsonb,text", POST_ANSWER},
+    {"call_fail",
+	"select http_status, answer, original "
+	"from sandbox.call_fail($1, $4, $2, $3, $5)",
+	"text,jsonb,text,text,boolean", POST_ANSWER},
+    {"call_fault",
+	"select kind, ms from sandbox.call_fault($1, $2, $3, $4, $5)",
+	"text,text,text,text,jsonb", "text,bigint"},
+    {"session_get", "select http_status, answer from sandbox.session_get($1)",
+	"text", ANSWER},
+    {"payment_get", "select http_status, answer from sandbox.payment_get($1)",
+	"text", ANSWER},
+    {"refund_get", "select http_status, answer from sandbox.refund_get($1)",
+	"text", ANSWER},
+    {"dispute_get", "select http_status, answer from sandbox.dispute_get($1)",
+	"text", ANSWER},
+    {"event_get", "select http_status, answer from sandbox.event_get($1)",
+	"text", ANSWER},
+    {"session_search",
+	"select http_status, answer from sandbox.session_search($1)", "jsonb",
+	ANSWER},
     {"refund_list", "select http_status, answer from sandbox.refund_list($1)",
+	"jsonb", ANSWER},
+    {"dispute_list", "select http_status, answer from sandbox.dispute_list($1)",
 	"jsonb", ANSWER},
     {"event_list", "select http_status, answer from sandbox.event_list($1)",
 	"jsonb", ANSWER},
@@ -38,25 +55,48 @@ static const struct pg_statement statements[] = {
     {"session_pay", "select sandbox.session_pay($1, $2, $3)",
 	"text,bigint,boolean", "text"},
     {"session_decline", "select sandbox.session_decline($1)", "text", "text"},
-    {"session_bank", "select sandbox.session_bank($1, $2)", "text,text",
-	"text"},
+    {"session_bank", "select sandbox.session_bank($1, $2, $3)",
+	"text,text,bigint", "text"},
     {"session_list",
 	"select coalesce(json_agg(s), '[]')::text "
 	"from sandbox.session_list($1) s",
 	"integer", "text"},
+    {"payment_refund",
+	"select refund, problem from sandbox.payment_refund($1, $2)",
+	"text,bigint", "text,text"},
+    {"payment_dispute",
+	"select dispute, problem from sandbox.payment_dispute($1)", "text",
+	"text,text"},
+    {"dispute_close",
+	"select dispute, problem from sandbox.dispute_close($1, $2)",
+	"text,text", "text,text"},
+    {"refund_fail", "select sandbox.refund_fail($1)", "text", "boolean"},
+    {"books", "select sandbox.books()", "", "text"},
+    {"clock_show", "select sandbox.clock_show()", "", "text"},
+    {"clock_forward", "select sandbox.clock_forward($1)", "bigint", "text"},
+    {"seed_show", "select sandbox.seed_show()", "", "text"},
+    {"seed_set", "select sandbox.seed_set($1)", "text", "text"},
+    {"fault_add", "select sandbox.fault_add($1, $2, $3, $4, $5, $6)",
+	"text,text,integer,integer,bigint,bigint", "bigint"},
+    {"fault_clear", "select sandbox.fault_clear($1)", "bigint", "bigint"},
+    {"fault_list",
+	"select coalesce(json_agg(f), '[]')::text "
+	"from sandbox.fault_list($1) f",
+	"integer", "text"},
+    {"event_resend", "select sandbox.event_resend($1)", "text", "boolean"},
     {"delivery_list",
 	"select coalesce(json_agg(d), '[]')::text "
 	"from sandbox.delivery_list($1, $2) d",
 	"text,integer", "text"},
-    {"event_resend", "select sandbox.event_resend($1)", "text", "boolean"},
-    {"refund_fail", "select sandbox.refund_fail($1)", "text", "boolean"},
-    {"tick", "select sandbox.tick($1)", "integer", "integer"},
+    {"delivery_flush", "select due, resent from sandbox.delivery_flush($1)",
+	"boolean", "bigint,bigint"},
     {"delivery_claim",
 	"select delivery_id, event_id, try, body "
 	"from sandbox.delivery_claim($1)",
 	"integer", "bigint,text,integer,text"},
     {"delivery_done", "select sandbox.delivery_done($1, $2, $3)",
 	"bigint,integer,text", "void"},
+    {"tick", "select sandbox.tick($1)", "integer", "integer"},
     {"wait", "select sandbox.wait($1)", "integer", "integer"},
 };
 
@@ -71,23 +111,7 @@ sandbox_answer_release(struct sandbox_answer *answer)
 }
 
 void
-sandbox_session_release(struct sandbox_session *session)
-{
-	buf_release(&session->error);
-	buf_release(&session->name);
-	buf_release(&session->success_url);
-	buf_release(&session->back_url);
-}
-
-void
-sandbox_delivery_release(struct sandbox_delivery *delivery)
-{
-	buf_release(&delivery->event_id);
-	buf_release(&delivery->body);
-}
-
-static void
-text_read(struct buf *b, const struct pg_rows *rows, size_t column)
+sandbox_text(struct buf *b, const struct pg_rows *rows, size_t column)
 {
 	struct str value = pg_value(rows, 0, column);
 
@@ -105,7 +129,7 @@ answer_call(struct db *db, const char *name, const char *const *values,
 	if (status != DB_OK)
 		return status;
 	answer->status = (int)pg_int(rows, 0, 0);
-	text_read(&answer->body, rows, 1);
+	sandbox_text(&answer->body, rows, 1);
 	pg_rows_free(rows);
 	return DB_OK;
 }
@@ -127,8 +151,8 @@ post_call(struct db *db, const char *name, const struct sandbox_post *post,
 	if (status != DB_OK)
 		return status;
 	answer->status = (int)pg_int(rows, 0, 0);
-	text_read(&answer->body, rows, 1);
-	text_read(&answer->original, rows, 2);
+	sandbox_text(&answer->body, rows, 1);
+	sandbox_text(&answer->original, rows, 2);
 	pg_rows_free(rows);
 	return DB_OK;
 }
@@ -192,10 +216,45 @@ db_sandbox_payment_get(struct db *db, struct str id,
 }
 
 enum db_status
+db_sandbox_refund_get(struct db *db, struct str id,
+    struct sandbox_answer *answer)
+{
+	return id_call(db, "refund_get", id, answer);
+}
+
+enum db_status
+db_sandbox_dispute_get(struct db *db, struct str id,
+    struct sandbox_answer *answer)
+{
+	return id_call(db, "dispute_get", id, answer);
+}
+
+enum db_status
+db_sandbox_event_get(struct db *db, struct str id,
+    struct sandbox_answer *answer)
+{
+	return id_call(db, "event_get", id, answer);
+}
+
+enum db_status
+db_sandbox_session_search(struct db *db, const char *params,
+    struct sandbox_answer *answer)
+{
+	return answer_call(db, "session_search", &params, 1, answer);
+}
+
+enum db_status
 db_sandbox_refund_list(struct db *db, const char *params,
     struct sandbox_answer *answer)
 {
 	return answer_call(db, "refund_list", &params, 1, answer);
+}
+
+enum db_status
+db_sandbox_dispute_list(struct db *db, const char *params,
+    struct sandbox_answer *answer)
+{
+	return answer_call(db, "dispute_list", &params, 1, answer);
 }
 
 enum db_status
@@ -205,243 +264,46 @@ db_sandbox_event_list(struct db *db, const char *params,
 	return answer_call(db, "event_list", &params, 1, answer);
 }
 
+enum db_status
+db_sandbox_call_fail(struct db *db, const struct sandbox_fail *fail,
+    struct sandbox_answer *answer)
+{
+	const char *values[5] =
+	    {[3] = fail->path, [4] = fail->after ? "t" : "f"};
+
+	return post_call(db, "call_fail", fail->post, values, 5, answer);
+}
+
 static void
-view_read(struct sandbox_view *view, const struct pg_rows *rows)
+fault_read(struct sandbox_fault *fault, const struct pg_rows *rows)
 {
-	struct str text = {NULL, 0};
+	struct str kind = pg_value(rows, 0, 0);
 
-	if (pg_rows_count(rows) > 0)
-		text = pg_value(rows, 0, 0);
-	snprintf(view->text, sizeof(view->text), "%.*s", (int)text.len,
-	    text.text ? text.text : "");
-}
-
-static void
-session_read(struct sandbox_session *session, const struct pg_rows *rows)
-{
-	struct str currency = pg_value(rows, 0, 5);
-
-	text_read(&session->error, rows, 1);
-	text_read(&session->name, rows, 2);
-	session->quantity = pg_int(rows, 0, 3);
-	session->amount = pg_int(rows, 0, 4);
-	snprintf(session->currency, sizeof(session->currency), "%.*s",
-	    (int)currency.len, currency.text);
-	session->left_ms = pg_int(rows, 0, 6);
-	session->pay_in_ms = -1;
-	if (pg_value(rows, 0, 7).text)
-		session->pay_in_ms = pg_int(rows, 0, 7);
-	text_read(&session->success_url, rows, 8);
-	text_read(&session->back_url, rows, 9);
-	session->refunded = pg_int(rows, 0, 10);
+	*fault = (struct sandbox_fault){"", 0};
+	if (!kind.text)
+		return;
+	snprintf(fault->kind, sizeof(fault->kind), "%.*s", (int)kind.len,
+	    kind.text);
+	if (pg_value(rows, 0, 1).text)
+		fault->ms = pg_int(rows, 0, 1);
 }
 
 enum db_status
-db_sandbox_session_page(struct db *db, struct str id,
-    struct sandbox_session *session)
+db_sandbox_call_fault(struct db *db, const struct sandbox_ask *ask,
+    struct sandbox_fault *fault)
 {
-	struct buf text = {0};
-	const char *values[] = {db_value(&text, id)};
+	struct buf key = {0};
+	struct buf id = {0};
+	const char *values[] = {ask->target, db_value(&key, ask->key),
+	    ask->path, db_value(&id, ask->id), ask->params};
 	struct pg_rows *rows;
-	enum db_status status = db_call(db, "session_page", values, 1, &rows);
+	enum db_status status = db_call(db, "call_fault", values, 5, &rows);
 
-	buf_release(&text);
+	buf_release(&key);
+	buf_release(&id);
 	if (status != DB_OK)
 		return status;
-	view_read(&session->view, rows);
-	if (pg_rows_count(rows) > 0)
-		session_read(session, rows);
+	fault_read(fault, rows);
 	pg_rows_free(rows);
 	return DB_OK;
-}
-
-/* Something that a shopper does: values[0] is the session. */
-static enum db_status
-view_call(struct db *db, const char *name, const char *const *values,
-    size_t count, struct sandbox_view *view)
-{
-	struct pg_rows *rows;
-	enum db_status status = db_call(db, name, values, count, &rows);
-
-	if (status != DB_OK)
-		return status;
-	view_read(view, rows);
-	pg_rows_free(rows);
-	return DB_OK;
-}
-
-enum db_status
-db_sandbox_session_pay(struct db *db, struct str id,
-    const struct sandbox_pay *pay, struct sandbox_view *view)
-{
-	struct buf text = {0};
-	char delay[24];
-	const char *values[] = {db_value(&text, id), delay,
-	    pay->even_if_expired ? "t" : "f"};
-	enum db_status status;
-
-	snprintf(delay, sizeof(delay), "%lld", (long long)pay->delay_ms);
-	status = view_call(db, "session_pay", values, 3, view);
-	buf_release(&text);
-	return status;
-}
-
-enum db_status
-db_sandbox_session_decline(struct db *db, struct str id,
-    struct sandbox_view *view)
-{
-	struct buf text = {0};
-	const char *values[] = {db_value(&text, id)};
-	enum db_status status =
-	    view_call(db, "session_decline", values, 1, view);
-
-	buf_release(&text);
-	return status;
-}
-
-enum db_status
-db_sandbox_session_bank(struct db *db, struct str id, const char *outcome,
-    struct sandbox_view *view)
-{
-	struct buf text = {0};
-	const char *values[] = {db_value(&text, id), outcome};
-	enum db_status status = view_call(db, "session_bank", values, 2, view);
-
-	buf_release(&text);
-	return status;
-}
-
-enum db_status
-db_sandbox_session_list(struct db *db, int limit, struct buf *document)
-{
-	char most[16];
-	const char *values[] = {most};
-
-	snprintf(most, sizeof(most), "%d", limit);
-	return db_text(db, "session_list", values, 1, document);
-}
-
-enum db_status
-db_sandbox_delivery_list(struct db *db, struct str session, int limit,
-    struct buf *document)
-{
-	struct buf text = {0};
-	char most[16];
-	const char *values[] = {db_value(&text, session), most};
-	enum db_status status;
-
-	snprintf(most, sizeof(most), "%d", limit);
-	status = db_text(db, "delivery_list", values, 2, document);
-	buf_release(&text);
-	return status;
-}
-
-static enum db_status
-found_call(struct db *db, const char *name, struct str id, bool *found)
-{
-	struct buf text = {0};
-	const char *values[] = {db_value(&text, id)};
-	struct pg_rows *rows;
-	enum db_status status = db_call(db, name, values, 1, &rows);
-
-	buf_release(&text);
-	*found = status == DB_OK && pg_bool(rows, 0, 0);
-	if (status == DB_OK)
-		pg_rows_free(rows);
-	return status;
-}
-
-enum db_status
-db_sandbox_event_resend(struct db *db, struct str id, bool *found)
-{
-	return found_call(db, "event_resend", id, found);
-}
-
-enum db_status
-db_sandbox_refund_fail(struct db *db, struct str id, bool *found)
-{
-	return found_call(db, "refund_fail", id, found);
-}
-
-enum db_status
-db_sandbox_tick(struct db *db, int limit, int64_t *n)
-{
-	char most[16];
-	const char *values[] = {most};
-	struct pg_rows *rows;
-	enum db_status status;
-
-	snprintf(most, sizeof(most), "%d", limit);
-	status = db_call(db, "tick", values, 1, &rows);
-	if (status != DB_OK)
-		return status;
-	*n = pg_int(rows, 0, 0);
-	pg_rows_free(rows);
-	return DB_OK;
-}
-
-enum db_status
-db_sandbox_delivery_claim(struct db *db, int lease_ms,
-    struct sandbox_delivery *delivery, bool *found)
-{
-	char lease[16];
-	const char *values[] = {lease};
-	struct pg_rows *rows;
-	enum db_status status;
-
-	*found = false;
-	snprintf(lease, sizeof(lease), "%d", lease_ms);
-	status = db_call(db, "delivery_claim", values, 1, &rows);
-	if (status != DB_OK)
-		return status;
-	*found = pg_rows_count(rows) > 0;
-	if (*found) {
-		delivery->id = pg_int(rows, 0, 0);
-		text_read(&delivery->event_id, rows, 1);
-		delivery->try = (int)pg_int(rows, 0, 2);
-		text_read(&delivery->body, rows, 3);
-	}
-	pg_rows_free(rows);
-	return DB_OK;
-}
-
-enum db_status
-db_sandbox_delivery_done(struct db *db, const struct sandbox_delivery *delivery,
-    int status, const char *error)
-{
-	char id[24];
-	char code[16];
-	const char *values[] = {id, code, error};
-	struct pg_rows *rows;
-	enum db_status result;
-
-	snprintf(id, sizeof(id), "%lld", (long long)delivery->id);
-	snprintf(code, sizeof(code), "%d", status);
-	result = db_call(db, "delivery_done", values, 3, &rows);
-	if (result == DB_OK)
-		pg_rows_free(rows);
-	return result;
-}
-
-void
-db_sandbox_listen(struct db *db)
-{
-	pg_listen(db->pg, "lastpair_sandbox");
-}
-
-void
-db_sandbox_wait(struct db *db, int most_ms)
-{
-	char most[16];
-	const char *values[] = {most};
-	struct pg_rows *rows;
-	int ms = most_ms;
-
-	snprintf(most, sizeof(most), "%d", most_ms);
-	if (db_call(db, "wait", values, 1, &rows) == DB_OK) {
-		ms = (int)pg_int(rows, 0, 0);
-		pg_rows_free(rows);
-	}
-	if (ms > 0)
-		pg_wait(db->pg, ms);
 }

@@ -35,6 +35,9 @@ enum db_status
 db_sandbox_session_get(struct db *db, struct str id,
     struct sandbox_answer *answer);
 enum db_status
+db_sandbox_session_search(struct db *db, const char *params,
+    struct sandbox_answer *answer);
+enum db_status
 db_sandbox_session_expire(struct db *db, struct str id,
     const struct sandbox_post *post, struct sandbox_answer *answer);
 enum db_status
@@ -44,10 +47,52 @@ enum db_status
 db_sandbox_refund_create(struct db *db, const struct sandbox_post *post,
     struct sandbox_answer *answer);
 enum db_status
+db_sandbox_refund_get(struct db *db, struct str id,
+    struct sandbox_answer *answer);
+enum db_status
 db_sandbox_refund_list(struct db *db, const char *params,
     struct sandbox_answer *answer);
 enum db_status
+db_sandbox_dispute_get(struct db *db, struct str id,
+    struct sandbox_answer *answer);
+enum db_status
+db_sandbox_dispute_list(struct db *db, const char *params,
+    struct sandbox_answer *answer);
+enum db_status
+db_sandbox_event_get(struct db *db, struct str id,
+    struct sandbox_answer *answer);
+enum db_status
 db_sandbox_event_list(struct db *db, const char *params,
+    struct sandbox_answer *answer);
+
+/* A call that is about to be carried out. */
+struct sandbox_ask {
+	const char *target; /* open, end, refund, look */
+	struct str key; /* Idempotency-Key; empty: none */
+	const char *path; /* with its method */
+	struct str id; /* the path's; empty: none */
+	const char *params;
+};
+
+/* What goes wrong with it; kind "" when nothing does. */
+struct sandbox_fault {
+	char kind[16];
+	int64_t ms;
+};
+
+enum db_status
+db_sandbox_call_fault(struct db *db, const struct sandbox_ask *ask,
+    struct sandbox_fault *fault);
+
+struct sandbox_fail {
+	const struct sandbox_post *post;
+	const char *path; /* with its method */
+	bool after; /* it has been carried out */
+};
+
+/* A 500, kept for its key. */
+enum db_status
+db_sandbox_call_fail(struct db *db, const struct sandbox_fail *fail,
     struct sandbox_answer *answer);
 
 /* The pay page ------------------------------------------------------------ */
@@ -90,10 +135,77 @@ db_sandbox_session_pay(struct db *db, struct str id,
 enum db_status
 db_sandbox_session_decline(struct db *db, struct str id,
     struct sandbox_view *view);
-/* outcome: "succeeded", "failed", or NULL for not yet. */
+
+struct sandbox_bank {
+	const char *outcome; /* "succeeded", "failed", NULL: not yet */
+	int64_t delay_ms; /* until the bank says it */
+};
+
 enum db_status
-db_sandbox_session_bank(struct db *db, struct str id, const char *outcome,
-    struct sandbox_view *view);
+db_sandbox_session_bank(struct db *db, struct str id,
+    const struct sandbox_bank *bank, struct sandbox_view *view);
+
+/* Levers: money ------------------------------------------------------------ */
+
+/* What was made; else why it could not be; neither: there is no such thing. */
+struct sandbox_made {
+	struct buf id;
+	struct buf problem;
+};
+
+void
+sandbox_made_release(struct sandbox_made *made);
+
+/* amount 0: all that is left. */
+enum db_status
+db_sandbox_payment_refund(struct db *db, struct str id, int64_t amount,
+    struct sandbox_made *made);
+enum db_status
+db_sandbox_payment_dispute(struct db *db, struct str id,
+    struct sandbox_made *made);
+/* outcome: "won" or "lost". */
+enum db_status
+db_sandbox_dispute_close(struct db *db, struct str id, const char *outcome,
+    struct sandbox_made *made);
+/* *found: there is such a refund. */
+enum db_status
+db_sandbox_refund_fail(struct db *db, struct str id, bool *found);
+/* A JSON object. */
+enum db_status
+db_sandbox_books(struct db *db, struct buf *document);
+
+/* Levers: clock, faults ------------------------------------------------------ */
+
+/* JSON objects. */
+enum db_status
+db_sandbox_clock_show(struct db *db, struct buf *document);
+enum db_status
+db_sandbox_clock_forward(struct db *db, int64_t ms, struct buf *document);
+/* The seed itself. */
+enum db_status
+db_sandbox_seed_show(struct db *db, struct buf *seed);
+enum db_status
+db_sandbox_seed_set(struct db *db, struct str seed, struct buf *now);
+
+struct sandbox_fault_new {
+	struct str target;
+	struct str kind;
+	int64_t percent; /* 1..100 */
+	int64_t times; /* 0: no end */
+	int64_t ms; /* -1: the kind's own */
+	int64_t timeout_ms; /* longer than the shop waits */
+};
+
+/* DB_REFUSED: there is no such fault. */
+enum db_status
+db_sandbox_fault_add(struct db *db, const struct sandbox_fault_new *fault,
+    int64_t *id);
+/* id 0: all. *count: how many that were. */
+enum db_status
+db_sandbox_fault_clear(struct db *db, int64_t id, int64_t *count);
+/* A JSON array. */
+enum db_status
+db_sandbox_fault_list(struct db *db, int limit, struct buf *document);
 
 /* For the seller and for tests ------------------------------------------- */
 
@@ -103,11 +215,18 @@ db_sandbox_session_list(struct db *db, int limit, struct buf *document);
 enum db_status
 db_sandbox_delivery_list(struct db *db, struct str session, int limit,
     struct buf *document);
-/* *found: there is such an event, such a refund. */
+/* *found: there is such an event. */
 enum db_status
 db_sandbox_event_resend(struct db *db, struct str id, bool *found);
+
+struct sandbox_flush {
+	int64_t due; /* what waited */
+	int64_t resent; /* what would not have been sent any more */
+};
+
 enum db_status
-db_sandbox_refund_fail(struct db *db, struct str id, bool *found);
+db_sandbox_delivery_flush(struct db *db, bool dropped,
+    struct sandbox_flush *flush);
 
 /* Delivery ----------------------------------------------------------------- */
 
@@ -132,11 +251,18 @@ db_sandbox_delivery_claim(struct db *db, int lease_ms,
 enum db_status
 db_sandbox_delivery_done(struct db *db, const struct sandbox_delivery *delivery,
     int status, const char *error);
-/* Wakes db_sandbox_wait when something happens. Once, after db_open. */
+/* Hears when something happens. Once, after db_open. */
 void
 db_sandbox_listen(struct db *db);
-/* Waits until something may be due, at most most_ms. */
-void
+/* Milliseconds until something is due, at most most_ms: that, too, when the
+ * database is away. */
+int
 db_sandbox_wait(struct db *db, int most_ms);
+/* Can be read when something has come from the database; -1: not connected. */
+int
+db_sandbox_fd(const struct db *db);
+/* Whether something may have happened since it was last asked. Never waits. */
+bool
+db_sandbox_noticed(struct db *db);
 
 #endif

@@ -317,16 +317,18 @@ reply_send(struct fcgi *fcgi, const struct reply *reply)
 {
 	char status[64];
 	char length[64];
+	struct str body = str_view(&reply->body);
 	bool sent;
 
 	snprintf(status, sizeof(status), "Status: %d %s\r\n", reply->status,
 	    status_reason(reply->status));
 	snprintf(length, sizeof(length), "Content-Length: %zu\r\n\r\n",
-	    reply->body.len);
+	    body.len);
+	body.len -= reply->cut < body.len ? reply->cut : body.len;
 	sent = reply_put(fcgi, str_of(status)) &&
 	    reply_put(fcgi, str_view(&reply->headers)) &&
 	    reply_put(fcgi, str_of(length)) &&
-	    (fcgi->head || reply_put(fcgi, str_view(&reply->body)));
+	    (fcgi->head || reply_put(fcgi, body));
 	/* What libfcgi has still in its buffer shall not wait once more. */
 	if (!sent)
 		(void)shutdown(fcgi->request.ipcFd, SHUT_RDWR);
@@ -342,7 +344,7 @@ fcgi_reply(struct fcgi *fcgi, const struct reply *reply)
 		return false;
 	/* Before the answer: with that, the next request may come. */
 	keep = input_end(fcgi) && fcgi->request.keepConnection;
-	keep = reply_send(fcgi, reply) && keep;
+	keep = reply_send(fcgi, reply) && keep && reply->cut == 0;
 	fcgi_clear(fcgi);
 	return keep;
 }

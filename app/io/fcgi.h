@@ -37,6 +37,7 @@ struct reply {
 	int status;
 	struct buf headers; /* "Name: value\r\n" each; no Status, no length */
 	struct buf body;
+	size_t cut; /* so many of its bytes go missing, as in a bad network */
 };
 
 enum fcgi_body {

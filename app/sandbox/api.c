@@ -3,11 +3,10 @@
  */
 #include "sandbox/api.h"
 
-#include "base/form.h"
 #include "base/log.h"
 #include "base/money.h"
 #include "base/sign.h"
-#include "io/db_sandbox.h"
+#include "sandbox/call.h"
 #include "sandbox/params.h"
 #include "sandbox/route.h"
 
@@ -16,65 +15,6 @@
 #include <string.h>
 
 enum key { KEY_OPEN, KEY_REFUND, KEY_EITHER };
-
-/* One call of the API. */
-struct api_call {
-	struct exchange *x;
-	struct str id; /* the path's */
-	struct form form;
-	struct buf params; /* form as JSON */
-	struct buf request; /* this request's id */
-	struct buf version;
-	struct sandbox_post post;
-	struct sandbox_answer answer;
-};
-
-/* NULL members are left out. */
-struct api_error {
-	const char *type;
-	const char *code;
-	const char *param;
-	const char *message;
-};
-
-static void
-error_member(struct buf *out, const char *name, const char *value)
-{
-	if (!value)
-		return;
-	buf_printf(out,
-	    "%s\"%s\": ", out->data[out->len - 1] == '{' ? "" : ", ", name);
-	str_json(out, str_of(value));
-}
-
-static void
-call_refuse(struct api_call *call, int status, const struct api_error *error)
-{
-	struct buf *out = &call->answer.body;
-
-	call->answer.status = status;
-	buf_reset(out);
-	buf_str(out, "{\"error\": {");
-	error_member(out, "type", error->type);
-	error_member(out, "code", error->code);
-	error_member(out, "param", error->param);
-	error_member(out, "message", error->message);
-	buf_str(out, "}}");
-}
-
-/* A request that cannot be taken as it is. */
-static void
-call_invalid(struct api_call *call, int status, const char *param,
-    const char *message)
-{
-	const struct api_error error = {
-	    .type = "invalid_request_error",
-	    .param = param,
-	    .message = message,
-	};
-
-	call_refuse(call, status, &error);
-}
 
 static enum db_status
 session_create(struct api_call *call)
@@ -105,6 +45,13 @@ session_get(struct api_call *call)
 }
 
 static enum db_status
+session_search(struct api_call *call)
+{
+	return db_sandbox_session_search(call->x->web->db, call->post.params,
+	    &call->answer);
+}
+
+static enum db_status
 session_expire(struct api_call *call)
 {
 	return db_sandbox_session_expire(call->x->web->db, call->id,
@@ -116,6 +63,12 @@ refund_create(struct api_call *call)
 {
 	return db_sandbox_refund_create(call->x->web->db, &call->post,
 	    &call->answer);
+}
+
+static enum db_status
+refund_get(struct api_call *call)
+{
+	return db_sandbox_refund_get(call->x->web->db, call->id, &call->answer);
 }
 
 static enum db_status
@@ -133,25 +86,52 @@ payment_get(struct api_call *call)
 }
 
 static enum db_status
+dispute_get(struct api_call *call)
+{
+	return db_sandbox_dispute_get(call->x->web->db, call->id,
+	    &call->answer);
+}
+
+static enum db_status
+dispute_list(struct api_call *call)
+{
+	return db_sandbox_dispute_list(call->x->web->db, call->post.params,
+	    &call->answer);
+}
+
+static enum db_status
+event_get(struct api_call *call)
+{
+	return db_sandbox_event_get(call->x->web->db, call->id, &call->answer);
+}
+
+static enum db_status
 event_list(struct api_call *call)
 {
 	return db_sandbox_event_list(call->x->web->db, call->post.params,
 	    &call->answer);
 }
 
+/* target: what faults call it. */
 static const struct route {
 	const char *method;
 	const char *path;
+	const char *target;
 	enum key key;
 	enum db_status (*handle)(struct api_call *call);
 } routes[] = {
-    {"POST", "/v1/checkout/sessions", KEY_OPEN, session_create},
-    {"GET", "/v1/checkout/sessions/*", KEY_EITHER, session_get},
-    {"POST", "/v1/checkout/sessions/*/expire", KEY_OPEN, session_expire},
-    {"POST", "/v1/refunds", KEY_REFUND, refund_create},
-    {"GET", "/v1/refunds", KEY_EITHER, refund_list},
-    {"GET", "/v1/payment_intents/*", KEY_EITHER, payment_get},
-    {"GET", "/v1/events", KEY_EITHER, event_list},
+    {"POST", "/v1/checkout/sessions", "open", KEY_OPEN, session_create},
+    {"GET", "/v1/checkout/sessions", "look", KEY_EITHER, session_search},
+    {"GET", "/v1/checkout/sessions/*", "look", KEY_EITHER, session_get},
+    {"POST", "/v1/checkout/sessions/*/expire", "end", KEY_OPEN, session_expire},
+    {"POST", "/v1/refunds", "refund", KEY_REFUND, refund_create},
+    {"GET", "/v1/refunds", "look", KEY_EITHER, refund_list},
+    {"GET", "/v1/refunds/*", "look", KEY_EITHER, refund_get},
+    {"GET", "/v1/payment_intents/*", "look", KEY_EITHER, payment_get},
+    {"GET", "/v1/disputes", "look", KEY_EITHER, dispute_list},
+    {"GET", "/v1/disputes/*", "look", KEY_EITHER, dispute_get},
+    {"GET", "/v1/events", "look", KEY_EITHER, event_list},
+    {"GET", "/v1/events/*", "look", KEY_EITHER, event_get},
 };
 
 static const struct route *
@@ -214,6 +194,8 @@ call_read(struct api_call *call)
 		version = str_of(call->x->web->conf->stripe.version);
 	buf_add(&call->version, version.text, version.len);
 	params_json(&call->params, &call->form);
+	buf_printf(&call->path, "%.*s %.*s", (int)request->method.len,
+	    request->method.text, (int)request->path.len, request->path.text);
 	call->post.key = fcgi_param(call->x->fcgi, "HTTP_IDEMPOTENCY_KEY");
 	call->post.params = buf_text(&call->params);
 	call->post.request = buf_text(&call->request);
@@ -244,7 +226,11 @@ call_answer(struct api_call *call)
 	}
 	if (!call_read(call))
 		return;
-	status = route->handle(call);
+	if (call_begin(call, route->target, &status)) {
+		status = route->handle(call);
+		if (status == DB_OK)
+			status = call_end(call);
+	}
 	if (status == DB_REFUSED) {
 		call_invalid(call, 400, NULL, "Invalid characters");
 	} else if (status != DB_OK) {
@@ -257,41 +243,17 @@ call_answer(struct api_call *call)
 	}
 }
 
-static void
-call_headers(struct api_call *call)
-{
-	struct exchange *x = call->x;
-
-	exchange_header(x, "Request-Id", buf_text(&call->request));
-	if (call->version.len)
-		exchange_header(x, "Stripe-Version", buf_text(&call->version));
-	if (call->post.key.len)
-		exchange_header(x, "Idempotency-Key", call->post.key.text);
-	if (call->answer.original.len) {
-		exchange_header(x, "Original-Request",
-		    buf_text(&call->answer.original));
-		exchange_header(x, "Idempotent-Replayed", "true");
-	}
-	if (call->answer.status == 409)
-		exchange_header(x, "Stripe-Should-Retry", "true");
-}
-
 void
-sandbox_api(struct exchange *x)
+sandbox_api(struct exchange *x, struct fault *fault)
 {
-	struct api_call call = {.x = x};
+	struct api_call call = {.x = x, .fault = fault};
 	unsigned char dice[12];
 
 	sign_random(dice, sizeof(dice));
 	buf_str(&call.request, "req_");
 	str_hex(&call.request, dice, sizeof(dice));
 	call_answer(&call);
-	call_headers(&call);
-	exchange_json(x, call.answer.status,
-	    (struct str){buf_text(&call.answer.body), call.answer.body.len});
-	form_release(&call.form);
-	buf_release(&call.params);
-	buf_release(&call.request);
-	buf_release(&call.version);
-	sandbox_answer_release(&call.answer);
+	if (!fault->unanswered)
+		call_send(&call);
+	call_release(&call);
 }

@@ -237,22 +237,21 @@ visit_do(struct visit *visit, const struct form *form, enum db_status *status)
 	struct db *db = visit->x->web->db;
 	struct sandbox_view *view = &visit->session.view;
 	struct sandbox_pay pay = {0};
+	struct sandbox_bank bank = {0};
 	struct str act = {NULL, 0};
 
 	(void)form_get(form, "do", &act);
+	if (str_is(act, "settle"))
+		bank.outcome = "succeeded";
+	else if (str_is(act, "fail"))
+		bank.outcome = "failed";
 	if (str_is(act, "pay") ||
 	    (str_is(act, "late") && late_read(form, &pay)))
 		*status = db_sandbox_session_pay(db, visit->id, &pay, view);
 	else if (str_is(act, "decline"))
 		*status = db_sandbox_session_decline(db, visit->id, view);
-	else if (str_is(act, "later"))
-		*status = db_sandbox_session_bank(db, visit->id, NULL, view);
-	else if (str_is(act, "settle"))
-		*status =
-		    db_sandbox_session_bank(db, visit->id, "succeeded", view);
-	else if (str_is(act, "fail"))
-		*status =
-		    db_sandbox_session_bank(db, visit->id, "failed", view);
+	else if (str_is(act, "later") || bank.outcome)
+		*status = db_sandbox_session_bank(db, visit->id, &bank, view);
 	else
 		return str_is(act, "leave");
 	return true;

@@ -4,10 +4,18 @@
 -- only, created anew at each migrate, the files in the order of their names.
 -- C reads a request, calls one function and sends what it answers.
 --
--- Locks: the session's row, which stands for all that belongs to it. The
--- clock is clock_timestamp(), read after the lock. Answers of the API are
--- http_status and answer (a body); `original` is the request that a replayed
--- answer was first given to.
+-- Locks: the session's row, which stands for all that belongs to it; then,
+-- for faults that strike so many times only, the lock of fault_strike. The
+-- clock is sandbox.now(), read after the lock; deliveries go by the real one.
+-- Answers of the API are http_status and answer (a body); `original` is the
+-- request that a replayed answer was first given to.
+
+-- The provider's clock: the real one, or ahead of it.
+create function sandbox.now() returns timestamptz
+language sql volatile
+begin atomic
+    select clock_timestamp() + ahead from sandbox_data.setting;
+end;
 
 -- A prefix and p_length random hexadecimal digits, at most 64.
 create function sandbox.new_id(p_prefix text, p_length integer) returns text
@@ -19,11 +27,16 @@ create function sandbox.epoch(t timestamptz) returns bigint
 language sql immutable parallel safe
 return floor(extract(epoch from t))::bigint;
 
--- Milliseconds until t; 0 when it is past, NULL when t is.
-create function sandbox.ms_until(t timestamptz) returns bigint
-language sql volatile
+-- Milliseconds from p_now until t; 0 when it is past, NULL when t is.
+create function sandbox.ms_until(t timestamptz, p_now timestamptz)
+returns bigint
+language sql immutable parallel safe
 return case when t is not null then greatest(0, ceil(
-    extract(epoch from t - clock_timestamp()) * 1000))::bigint end;
+    extract(epoch from t - p_now) * 1000))::bigint end;
+
+create function sandbox.ms(p_ms bigint) returns interval
+language sql immutable parallel safe
+return p_ms * interval '1 ms';
 
 -- RFC 3339 in UTC with milliseconds.
 create function sandbox.iso(t timestamptz) returns text
@@ -115,22 +128,3 @@ language sql immutable parallel safe
 return case when p_params ->> p_name
     !~ '^https?://[A-Za-z0-9.:-]+([/?#][^[:space:][:cntrl:]]*)?$'
     then sandbox.refuse('url_invalid', p_name, 'Not a valid URL') end;
-
-create function sandbox.list_problem(p_params jsonb, p_known text)
-returns text
-language sql immutable parallel safe
-begin atomic
-    select coalesce(sandbox.unknown_problem(p_params,
-            '^(limit|starting_after|' || p_known || ')$'),
-        sandbox.integer_problem(p_params, 'limit', 1, 100));
-end;
-
--- A list as the API gives it; p_items has one more than p_limit when more
--- follow.
-create function sandbox.list_json(
-    p_url text, p_items jsonb[], p_limit integer)
-returns text
-language sql immutable parallel safe
-return jsonb_build_object('object', 'list', 'url', p_url,
-    'has_more', coalesce(cardinality(p_items), 0) > p_limit,
-    'data', coalesce(to_jsonb(p_items[1:p_limit]), '[]'))::text;

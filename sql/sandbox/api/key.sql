@@ -25,7 +25,7 @@ begin
         return;
     end if;
     delete from sandbox_data.idempotency where key = p_key
-        and created_at < clock_timestamp() - interval '24 hours';
+        and created_at < sandbox.now() - interval '24 hours';
     select * into kept from sandbox_data.idempotency where key = p_key;
     if kept.key is null then
         return;
@@ -51,7 +51,35 @@ returns void
 language sql volatile
 begin atomic
     insert into sandbox_data.idempotency
-    select p_key, p_path, p_params, p_status, p_body, p_request,
-        clock_timestamp()
+    select p_key, p_path, p_params, p_status, p_body, p_request, sandbox.now()
     where p_key is not null;
 end;
+
+-- A fault's 500, kept for its key like any other answer. p_after: the call
+-- has been carried out, and nobody is to hear how it went; else it is not
+-- carried out, but a key that was used before has its answer.
+create function sandbox.call_fail(
+    p_key text, p_path text, p_params jsonb, p_request text, p_after boolean,
+    out http_status integer, out answer text, out original text)
+language plpgsql security definer set search_path = sandbox_data, pg_temp
+as $$
+begin
+    if not p_after then
+        select r.* into http_status, answer, original
+        from sandbox.replay(p_key, p_path, p_params) r;
+        if http_status is not null then
+            return;
+        end if;
+    end if;
+    http_status := 500;
+    answer := sandbox.error('api_error', null, null,
+        'An unknown error occurred');
+    if p_after then
+        update idempotency set status = http_status, body = answer
+        where key = p_key;
+    else
+        perform sandbox.keep(
+            p_key, p_path, p_params, http_status, answer, p_request);
+    end if;
+end
+$$;

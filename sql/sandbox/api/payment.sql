@@ -44,7 +44,10 @@ begin atomic
         'amount', p.amount, 'amount_captured', p.amount,
         'amount_refunded', p.refunded, 'captured', true,
         'created', sandbox.epoch(p.created_at), 'currency', s.currency,
-        'description', null, 'disputed', false, 'failure_code', null,
+        'description', null, 'disputed', exists (
+            select from sandbox_data.dispute d
+            where d.payment_id = p.payment_id),
+        'failure_code', null,
         'failure_message', null, 'livemode', false,
         'metadata', s.payment_metadata, 'paid', true,
         'payment_intent', p.id, 'receipt_url', null,
@@ -53,21 +56,57 @@ begin atomic
     where p.session_id = p_session_id;
 end;
 
--- The session's one payment takes a state, unless it has succeeded.
+-- The session's one payment takes a state, unless it has succeeded. One that
+-- succeeds now may be disputed later: that is for a fault to say.
 create function sandbox.payment_set(
     p_session sandbox_data.session, p_state text, p_error text)
 returns void
-language sql volatile
-begin atomic
+language plpgsql as $$
+declare
+    moment constant timestamptz := sandbox.now();
+    fault sandbox_data.fault;
+begin
     insert into sandbox_data.payment (session_id, id, charge_id, amount,
         state, error, created_at)
-    values ((p_session).session_id, sandbox.new_id('pi_', 24),
+    values (p_session.session_id, sandbox.new_id('pi_', 24),
         case p_state when 'succeeded' then sandbox.new_id('ch_', 24) end,
-        (p_session).unit_amount * (p_session).quantity, p_state, p_error,
-        clock_timestamp())
+        p_session.unit_amount * p_session.quantity, p_state, p_error, moment)
     on conflict (session_id) do update
         set state = p_state, error = p_error, charge_id = excluded.charge_id
         where payment.state <> 'succeeded';
+    if p_state = 'succeeded' then
+        fault := sandbox.fault_strike(
+            '{payment}', '{dispute}', p_session.origin, 1);
+        update sandbox_data.payment set dispute_at = moment
+            + sandbox.ms(fault.ms)
+        where session_id = p_session.session_id and fault.ms is not null;
+    end if;
+end
+$$;
+
+-- The payment by its own or its charge's name; its session is locked. NULL
+-- when there is none.
+create function sandbox.payment_lock(p_id text, p_charge text)
+returns sandbox_data.payment
+language plpgsql as $$
+declare
+    found_one sandbox_data.payment;
+begin
+    perform 1 from sandbox_data.session s
+    join sandbox_data.payment p using (session_id)
+    where p.id = p_id or p.charge_id = p_charge for update of s;
+    select * into found_one from sandbox_data.payment
+    where id = p_id or charge_id = p_charge;
+    return found_one;
+end
+$$;
+
+create function sandbox.payment_source(p_payment sandbox_data.payment)
+returns sandbox_data.session
+language sql stable
+begin atomic
+    select * from sandbox_data.session
+    where session_id = (p_payment).session_id;
 end;
 
 -- GET /v1/payment_intents/:id

@@ -15,8 +15,11 @@ begin atomic
         'metadata', r.metadata, 'payment_intent', p.id, 'reason', r.reason,
         'receipt_number', null, 'source_transfer_reversal', null,
         'status', r.status, 'transfer_reversal', null)
-        || case when r.status = 'failed' then jsonb_build_object(
-            'failure_reason', 'expired_or_canceled_card')
+        || case r.status
+            when 'failed' then jsonb_build_object(
+                'failure_reason', 'expired_or_canceled_card')
+            when 'pending' then jsonb_build_object(
+                'pending_reason', 'processing')
             else '{}' end
     from (select (p_refund).*) r
     join sandbox_data.payment p using (payment_id)
@@ -44,8 +47,13 @@ end;
 create function sandbox.payment_problem(
     p_payment sandbox_data.payment, p_amount bigint)
 returns text
-language sql immutable parallel safe
+language sql stable
 return case
+    when exists (select from sandbox_data.dispute d
+        where d.payment_id = (p_payment).payment_id and d.status <> 'won')
+        then sandbox.refuse('charge_disputed', null, 'Charge '
+            || (p_payment).charge_id || ' has been charged back; cannot '
+            'issue a refund.')
     when (p_payment).state <> 'succeeded' then sandbox.refuse(null,
         'payment_intent', 'This PaymentIntent does not have a successful '
         'charge to refund.')
@@ -58,42 +66,93 @@ return case
             (p_payment).amount - (p_payment).refunded))
     end;
 
+-- How a refund goes: at once and for good, unless a fault says otherwise.
+create function sandbox.refund_plan(
+    p_subject text, out status text, out turn_at timestamptz,
+    out turn_to text)
+language plpgsql as $$
+declare
+    fault sandbox_data.fault := sandbox.fault_strike('{refund}',
+        '{refund_pending,refund_fails,refund_pending_fails}', p_subject, 1);
+begin
+    status := case when fault.kind in ('refund_pending',
+        'refund_pending_fails') then 'pending' else 'succeeded' end;
+    turn_at := sandbox.now() + sandbox.ms(fault.ms);
+    turn_to := case when fault.kind = 'refund_pending' then 'succeeded'
+        when fault.kind is not null then 'failed' end;
+    if turn_at is not null then
+        perform pg_notify('lastpair_sandbox', '');
+    end if;
+end
+$$;
+
 -- Gives money back. The session and its payment are locked; the refund has
--- been found possible.
+-- been found possible. Without a key, somebody did it at the dashboard.
 create function sandbox.refund_make(
     p_payment sandbox_data.payment, p_params jsonb, p_request text,
     p_key text)
-returns jsonb
+returns sandbox_data.refund
 language plpgsql as $$
 declare
-    source sandbox_data.session;
+    source constant sandbox_data.session :=
+        sandbox.payment_source(p_payment);
+    subject constant text := coalesce(p_key, (select format('%s/refund/%s',
+            source.origin, count(*) + 1) from sandbox_data.refund
+        where payment_id = p_payment.payment_id));
+    plan record;
     made sandbox_data.refund;
-    whole jsonb;
 begin
+    select * into plan from sandbox.refund_plan(subject);
     insert into sandbox_data.refund (payment_id, id, amount, reason,
-        metadata, created_at)
+        metadata, created_at, origin, status, turn_at, turn_to)
     values (p_payment.payment_id, sandbox.new_id('re_', 24),
         coalesce((p_params ->> 'amount')::bigint,
             p_payment.amount - p_payment.refunded),
         p_params ->> 'reason', sandbox.metadata(p_params, 'metadata'),
-        clock_timestamp())
+        sandbox.now(), subject, plan.status, plan.turn_at, plan.turn_to)
     returning * into made;
     update sandbox_data.payment set refunded = refunded + made.amount
     where payment_id = p_payment.payment_id;
-    select * into source from sandbox_data.session
-    where session_id = p_payment.session_id;
-    whole := sandbox.refund_json(made);
     perform sandbox.event_add('refund.created', source,
-        jsonb_build_object('object', whole), p_request, p_key);
+        jsonb_build_object('object', sandbox.refund_json(made)), p_request,
+        p_key);
     perform sandbox.event_add('charge.refunded', source, jsonb_build_object(
         'object', sandbox.charge_json(source.session_id),
         'previous_attributes', jsonb_build_object('refunded', false,
             'amount_refunded', p_payment.refunded)), p_request, p_key);
-    return whole;
+    return made;
 end
 $$;
 
--- POST /v1/refunds. Refunds succeed at once.
+-- A refund takes another state than it had. One that fails puts the money
+-- back at the shop. The session is locked. NULL: it has failed already.
+create function sandbox.refund_turn(
+    p_session sandbox_data.session, p_id text, p_to text)
+returns sandbox_data.refund
+language plpgsql as $$
+declare
+    old sandbox_data.refund;
+    turned sandbox_data.refund;
+begin
+    select * into old from sandbox_data.refund where id = p_id;
+    update sandbox_data.refund
+    set status = p_to, turn_at = null, turn_to = null
+    where id = p_id and status <> 'failed' returning * into turned;
+    if turned.status = 'failed' then
+        update sandbox_data.payment set refunded = refunded - turned.amount
+        where payment_id = turned.payment_id;
+        perform sandbox.event_object(
+            'refund.failed', p_session, sandbox.refund_json(turned));
+    elsif turned.status <> old.status then
+        perform sandbox.event_change('refund.updated', p_session,
+            sandbox.refund_json(turned), jsonb_build_object(
+                'status', old.status, 'pending_reason', 'processing'));
+    end if;
+    return turned;
+end
+$$;
+
+-- POST /v1/refunds
 create function sandbox.refund_create(
     p_key text, p_params jsonb, p_request text,
     out http_status integer, out answer text, out original text)
@@ -113,13 +172,8 @@ begin
     if answer is not null then
         return;
     end if;
-    perform 1 from session s join payment p using (session_id)
-    where p.id = p_params ->> 'payment_intent'
-        or p.charge_id = p_params ->> 'charge'
-    for update of s;
-    select * into target from payment
-    where id = p_params ->> 'payment_intent'
-        or charge_id = p_params ->> 'charge';
+    target := sandbox.payment_lock(
+        p_params ->> 'payment_intent', p_params ->> 'charge');
     if target.payment_id is null then
         http_status := 404;
         answer := case when p_params ? 'charge' then sandbox.missing(
@@ -132,64 +186,90 @@ begin
         target, (p_params ->> 'amount')::bigint);
     if answer is null then
         http_status := 200;
-        answer := sandbox.refund_make(
-            target, p_params, p_request, p_key)::text;
+        answer := sandbox.refund_json(sandbox.refund_make(
+            target, p_params, p_request, p_key))::text;
     end if;
     perform sandbox.keep(
         p_key, path, p_params, http_status, answer, p_request);
 end
 $$;
 
--- A refund that has succeeded fails after all, as may happen for weeks: the
--- money is back at the shop. False when there is no such refund.
-create function sandbox.refund_fail(p_id text) returns boolean
-language plpgsql security definer set search_path = sandbox_data, pg_temp
+-- GET /v1/refunds/:id
+create function sandbox.refund_get(
+    p_id text, out http_status integer, out answer text)
+language plpgsql stable security definer set search_path = sandbox_data, pg_temp
 as $$
-declare
-    source sandbox_data.session;
-    failed sandbox_data.refund;
 begin
-    select s.* into source from refund r join payment p using (payment_id)
-    join session s using (session_id) where r.id = p_id for update of s;
-    update refund set status = 'failed'
-    where id = p_id and status = 'succeeded' returning * into failed;
-    if not found then
-        return source.session_id is not null;
-    end if;
-    update payment set refunded = refunded - failed.amount
-    where payment_id = failed.payment_id;
-    perform sandbox.event_object(
-        'refund.failed', source, sandbox.refund_json(failed));
-    return true;
+    select sandbox.refund_json(r)::text into answer
+    from refund r where id = p_id;
+    http_status := case when found then 200 else 404 end;
+    answer := coalesce(answer, sandbox.missing('refund', 'refund', p_id));
 end
 $$;
 
--- GET /v1/refunds: newest first.
+-- GET /v1/refunds
 create function sandbox.refund_list(
     p_params jsonb, out http_status integer, out answer text)
 language plpgsql stable security definer set search_path = sandbox_data, pg_temp
 as $$
 declare
     most integer;
+    last_id constant bigint := (select refund_id from refund
+        where id = p_params ->> 'starting_after');
     items jsonb[];
 begin
     http_status := 400;
-    answer := sandbox.list_problem(p_params, 'payment_intent|charge');
+    answer := sandbox.list_problem(
+        p_params, 'payment_intent|charge', last_id is not null);
     if answer is not null then
         return;
     end if;
-    most := coalesce(p_params ->> 'limit', '10');
+    most := sandbox.list_limit(p_params);
     items := array(select sandbox.refund_json(r)
         from refund r join payment p using (payment_id)
-        where (p_params ->> 'payment_intent' is null
-                or p.id = p_params ->> 'payment_intent')
-            and (p_params ->> 'charge' is null
-                or p.charge_id = p_params ->> 'charge')
-            and (p_params ->> 'starting_after' is null
-                or r.refund_id < (select f.refund_id from refund f
-                    where f.id = p_params ->> 'starting_after'))
+        where sandbox.asked(p_params, 'payment_intent', p.id)
+            and sandbox.asked(p_params, 'charge', p.charge_id)
+            and sandbox.created_fits(p_params, r.created_at)
+            and (last_id is null or r.refund_id < last_id)
         order by r.refund_id desc limit most + 1);
     http_status := 200;
     answer := sandbox.list_json('/v1/refunds', items, most);
+end
+$$;
+
+-- The levers -----------------------------------------------------------------
+
+-- Somebody gives money back at the dashboard, without the shop's key or
+-- metadata; p_amount NULL: all that is left. NULL, NULL: no such payment.
+create function sandbox.payment_refund(
+    p_id text, p_amount bigint, out refund text, out problem text)
+language plpgsql security definer set search_path = sandbox_data, pg_temp
+as $$
+declare
+    target constant sandbox_data.payment := sandbox.payment_lock(p_id, null);
+    made sandbox_data.refund;
+begin
+    problem := sandbox.payment_problem(target, p_amount)::jsonb
+        #>> '{error,message}';
+    if problem is null and target.payment_id is not null then
+        made := sandbox.refund_make(target, jsonb_strip_nulls(
+            jsonb_build_object('amount', p_amount)), null, null);
+        refund := made.id;
+    end if;
+end
+$$;
+
+-- A refund fails after all, as may happen for weeks: the money is back at the
+-- shop. False when there is no such refund.
+create function sandbox.refund_fail(p_id text) returns boolean
+language plpgsql security definer set search_path = sandbox_data, pg_temp
+as $$
+declare
+    source sandbox_data.session;
+begin
+    select s.* into source from refund r join payment p using (payment_id)
+    join session s using (session_id) where r.id = p_id for update of s;
+    perform sandbox.refund_turn(source, p_id, 'failed');
+    return source.session_id is not null;
 end
 $$;

@@ -30,7 +30,7 @@ begin atomic
         'client_reference_id', s.client_reference_id,
         'customer_email', s.customer_email,
         'created', sandbox.epoch(s.created_at),
-        'expires_at', sandbox.epoch(s.expires_at),
+        'expires_at', sandbox.epoch(s.expires_at - s.shift),
         'locale', s.locale,
         'metadata', s.metadata,
         'payment_method_types', s.method_types,
@@ -87,7 +87,7 @@ declare
     target sandbox_data.session;
 begin
     select * into target from sandbox_data.session where id = p_id for update;
-    if target.status = 'open' and target.expires_at <= clock_timestamp() then
+    if target.status = 'open' and target.expires_at <= sandbox.now() then
         target := sandbox.session_end(target, null, null);
     end if;
     return target;
@@ -122,9 +122,17 @@ begin atomic
         end;
 end;
 
--- Why a session cannot be created; NULL when it can.
+-- Whether a session that is created at p_now may expire when it shall.
+create function sandbox.expiry_fits(p_params jsonb, p_now timestamptz)
+returns boolean
+language sql immutable parallel safe
+return coalesce((p_params ->> 'expires_at')::bigint between
+    sandbox.epoch(p_now) + 1800 and sandbox.epoch(p_now) + 86400, true);
+
+-- Why a session cannot be created; NULL when it can. p_real: the real time,
+-- which a shop goes by that does not know of the sandbox's clock.
 create function sandbox.session_problem(
-    p_params jsonb, p_version text, p_now timestamptz)
+    p_params jsonb, p_version text, p_now timestamptz, p_real timestamptz)
 returns text
 language sql immutable parallel safe
 begin atomic
@@ -159,9 +167,8 @@ begin atomic
                 'The total amount must be no more than 99999999')
         end,
         sandbox.integer_problem(p_params, 'expires_at', 0, 999999999999),
-        case when (p_params ->> 'expires_at')::bigint
-            not between sandbox.epoch(p_now) + 1800
-                and sandbox.epoch(p_now) + 86400
+        case when not sandbox.expiry_fits(p_params, p_now)
+            and not sandbox.expiry_fits(p_params, p_real)
             then sandbox.refuse(null, 'expires_at', 'expires_at must be '
                 'between 30 minutes and 24 hours after creation') end,
         sandbox.url_problem(p_params, 'success_url'),
@@ -182,8 +189,12 @@ language plpgsql security definer set search_path = sandbox_data, pg_temp
 as $$
 declare
     path constant text := 'POST /v1/checkout/sessions';
-    moment timestamptz := clock_timestamp();
-    new_id text := sandbox.new_id('cs_test_', 58);
+    real constant timestamptz := clock_timestamp();
+    moment constant timestamptz := sandbox.now();
+    shift constant interval := case
+        when sandbox.expiry_fits(p_params, moment) then '0'
+        else moment - real end;
+    new_id constant text := sandbox.new_id('cs_test_', 58);
     made sandbox_data.session;
 begin
     select r.* into http_status, answer, original
@@ -191,7 +202,7 @@ begin
     if http_status is not null then
         return;
     end if;
-    answer := sandbox.session_problem(p_params, p_version, moment);
+    answer := sandbox.session_problem(p_params, p_version, moment, real);
     if answer is not null then
         http_status := 400;
         return;
@@ -199,7 +210,7 @@ begin
     insert into session (id, api_version, name, unit_amount, quantity,
         currency, success_url, cancel_url, client_reference_id,
         customer_email, locale, method_types, metadata, payment_metadata,
-        url, created_at, expires_at)
+        url, created_at, expires_at, shift, origin)
     select new_id, p_version,
         p_params ->> 'line_items[0][price_data][product_data][name]',
         (p_params ->> 'line_items[0][price_data][unit_amount]')::bigint,
@@ -214,8 +225,8 @@ begin
         sandbox.metadata(p_params, 'metadata'),
         sandbox.metadata(p_params, 'payment_intent_data[metadata]'),
         p_pay_url || '/c/pay/' || new_id, moment,
-        coalesce(to_timestamp((p_params ->> 'expires_at')::bigint),
-            moment + interval '24 hours')
+        coalesce(to_timestamp((p_params ->> 'expires_at')::bigint) + shift,
+            moment + interval '24 hours'), shift, coalesce(p_key, new_id)
     returning * into made;
     -- The sender sleeps until then at most.
     perform pg_notify('lastpair_sandbox', '');
@@ -277,5 +288,39 @@ begin
     end if;
     perform sandbox.keep(
         p_key, path, p_params, http_status, answer, p_request);
+end
+$$;
+
+-- GET /v1/checkout/sessions
+create function sandbox.session_search(
+    p_params jsonb, out http_status integer, out answer text)
+language plpgsql stable security definer set search_path = sandbox_data, pg_temp
+as $$
+declare
+    most integer;
+    last_id constant bigint := (select session_id from session
+        where id = p_params ->> 'starting_after');
+    items jsonb[];
+begin
+    http_status := 400;
+    answer := coalesce(sandbox.list_problem(
+            p_params, 'payment_intent|status', last_id is not null),
+        case when p_params ->> 'status' not in
+            ('open', 'complete', 'expired') then sandbox.refuse(null,
+                'status', 'Invalid status: must be one of open, complete, or '
+                'expired') end);
+    if answer is not null then
+        return;
+    end if;
+    most := sandbox.list_limit(p_params);
+    items := array(select sandbox.session_json(s)
+        from session s left join payment p using (session_id)
+        where sandbox.asked(p_params, 'payment_intent', p.id)
+            and sandbox.asked(p_params, 'status', s.status)
+            and sandbox.created_fits(p_params, s.created_at)
+            and (last_id is null or s.session_id < last_id)
+        order by s.session_id desc limit most + 1);
+    http_status := 200;
+    answer := sandbox.list_json('/v1/checkout/sessions', items, most);
 end
 $$;

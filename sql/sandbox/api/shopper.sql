@@ -1,4 +1,4 @@
--- What a shopper does on the pay page, and what the clock brings.
+-- What a shopper does on the pay page.
 
 -- The money is there. The session is locked and not complete.
 create function sandbox.session_take(p_session sandbox_data.session)
@@ -31,7 +31,7 @@ begin
     if target.status = 'open' or (target.status = 'expired' and p_anyway) then
         if p_delay_ms > 0 then
             update session set pay_anyway = p_anyway,
-                pay_at = clock_timestamp() + p_delay_ms * interval '1 ms'
+                pay_at = sandbox.now() + sandbox.ms(p_delay_ms)
             where session_id = target.session_id returning * into target;
             perform pg_notify('lastpair_sandbox', '');
         else
@@ -59,9 +59,36 @@ begin
 end
 $$;
 
+-- The bank has decided on a debit under way. The session is locked.
+create function sandbox.session_settle(
+    p_session sandbox_data.session, p_outcome text)
+returns void
+language plpgsql as $$
+declare
+    came constant boolean := p_outcome = 'succeeded';
+    target sandbox_data.session;
+begin
+    update sandbox_data.session set settle_at = null, settle_to = null
+    where session_id = p_session.session_id returning * into target;
+    perform sandbox.payment_set(target,
+        case when came then 'succeeded' else 'requires_payment_method' end,
+        case when not came then 'debit_failed' end);
+    perform sandbox.event_object(case when came then 'payment_intent.succeeded'
+            else 'payment_intent.payment_failed' end, target,
+        sandbox.payment_json(target.session_id));
+    perform sandbox.event_object(case when came
+            then 'checkout.session.async_payment_succeeded'
+            else 'checkout.session.async_payment_failed' end, target,
+        sandbox.session_json(target));
+end
+$$;
+
 -- The buyer pays by a bank debit: complete, but unpaid. p_outcome is what
--- comes of it, then or later: succeeded, failed, or NULL for not yet.
-create function sandbox.session_bank(p_id text, p_outcome text) returns text
+-- comes of it, at once or in p_delay_ms: succeeded, failed, or NULL for not
+-- known yet. Gives the session's view.
+create function sandbox.session_bank(
+    p_id text, p_outcome text, p_delay_ms bigint)
+returns text
 language plpgsql security definer set search_path = sandbox_data, pg_temp
 as $$
 declare
@@ -73,55 +100,17 @@ begin
         perform sandbox.event_object('checkout.session.completed', target,
             sandbox.session_json(target));
     end if;
-    if sandbox.session_view(target) <> 'bank' or p_outcome is null then
-        return sandbox.session_view(target);
-    elsif p_outcome = 'succeeded' then
-        perform sandbox.payment_set(target, 'succeeded', null);
-        perform sandbox.event_object('payment_intent.succeeded', target,
-            sandbox.payment_json(target.session_id));
-        perform sandbox.event_object(
-            'checkout.session.async_payment_succeeded', target,
-            sandbox.session_json(target));
-    else
-        perform sandbox.payment_set(
-            target, 'requires_payment_method', 'debit_failed');
-        perform sandbox.event_object('payment_intent.payment_failed', target,
-            sandbox.payment_json(target.session_id));
-        perform sandbox.event_object('checkout.session.async_payment_failed',
-            target, sandbox.session_json(target));
+    if sandbox.session_view(target) = 'bank' and p_outcome is not null then
+        if p_delay_ms > 0 then
+            update session set settle_to = p_outcome,
+                settle_at = sandbox.now() + sandbox.ms(p_delay_ms)
+            where session_id = target.session_id;
+            perform pg_notify('lastpair_sandbox', '');
+        else
+            perform sandbox.session_settle(target, p_outcome);
+        end if;
     end if;
     return sandbox.session_view(target);
-end
-$$;
-
--- What the clock brings: payments under way, sessions over. Up to p_limit of
--- each; how many it was.
-create function sandbox.tick(p_limit integer) returns integer
-language plpgsql security definer set search_path = sandbox_data, pg_temp
-as $$
-declare
-    target sandbox_data.session;
-    n integer := 0;
-begin
-    for target in select * from session where pay_at <= clock_timestamp()
-        order by pay_at limit p_limit for update skip locked
-    loop
-        n := n + 1;
-        if target.status = 'open' or target.pay_anyway then
-            perform sandbox.session_take(target);
-        else
-            update session set pay_at = null
-            where session_id = target.session_id;
-        end if;
-    end loop;
-    for target in select * from session
-        where status = 'open' and expires_at <= clock_timestamp()
-        order by expires_at limit p_limit for update skip locked
-    loop
-        n := n + 1;
-        perform sandbox.session_end(target, null, null);
-    end loop;
-    return n;
 end
 $$;
 
@@ -136,7 +125,8 @@ begin atomic
     select sandbox.session_lock(p_id);
     select sandbox.session_view(s), p.error,
         s.name, s.quantity, s.unit_amount * s.quantity, upper(s.currency),
-        sandbox.ms_until(s.expires_at), sandbox.ms_until(s.pay_at),
+        sandbox.ms_until(s.expires_at, sandbox.now()),
+        sandbox.ms_until(s.pay_at, sandbox.now()),
         s.success_url, coalesce(s.cancel_url,
             substring(s.success_url from '^https?://[^/?#]+') || '/'),
         coalesce(p.refunded, 0)

@@ -74,10 +74,12 @@ the_shop_accepts_it_while_secrets_change(void **state)
 		shop.stripe.old_webhook_secret = secrets[i][1];
 		hook_signature(&header, &sender, NOW, str_of(BODY));
 		hook.signature = str_of(buf_text(&header));
-		assert_int_equal(provider_default()->verify(&shop, &hook),
+		assert_int_equal(provider_find(str_of("stripe"))
+				     ->verify(&shop, &hook),
 		    VERDICT_OK);
 		hook.body = str_of(BODY " ");
-		assert_int_equal(provider_default()->verify(&shop, &hook),
+		assert_int_equal(provider_find(str_of("stripe"))
+				     ->verify(&shop, &hook),
 		    VERDICT_BAD);
 		buf_release(&header);
 	}

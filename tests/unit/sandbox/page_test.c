@@ -88,14 +88,15 @@ db_sandbox_session_decline(struct db *db, struct str id,
 }
 
 enum db_status
-db_sandbox_session_bank(struct db *db, struct str id, const char *outcome,
-    struct sandbox_view *view)
+db_sandbox_session_bank(struct db *db, struct str id,
+    const struct sandbox_bank *bank, struct sandbox_view *view)
 {
 	char called[40];
 
 	(void)db;
 	(void)id;
-	snprintf(called, sizeof(called), "bank %s", outcome ? outcome : "-");
+	snprintf(called, sizeof(called), "bank %s",
+	    bank->outcome ? bank->outcome : "-");
 	return fake_act(view, called);
 }
 
