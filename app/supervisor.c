@@ -12,10 +12,13 @@
 #include "base/log.h"
 #include "cashier.h"
 #include "child.h"
+#include "courier.h"
 #include "io/fcgi.h"
 #include "io/gate.h"
 #include "io/handover.h"
+#include "io/mail.h"
 #include "io/shard.h"
+#include "mail/letter.h"
 #include "sweeper.h"
 #include "web/page.h"
 #include "worker.h"
@@ -31,12 +34,23 @@
 #include <unistd.h>
 
 #define WORKERS_MAX SHARD_WORKERS_MAX
-#define CHILDREN_MAX (WORKERS_MAX + 2)
+#define CHILDREN_MAX (WORKERS_MAX + OTHERS)
 /* Of each shard: as long as Linux lets a queue be (net.core.somaxconn). */
 #define BACKLOG 4096
 #define WAIT_MS_MAX 60000
 /* For what a busy machine adds to times that are limited. */
 #define MARGIN_MS 1000
+
+/* Those that serve nobody: one of each. */
+static const struct {
+	const char *name;
+	int (*run)(const struct conf *conf);
+} others[] = {
+    {"sweeper", sweeper_run},
+    {"cashier", cashier_run},
+    {"courier", courier_run},
+};
+#define OTHERS ((int)(sizeof(others) / sizeof(others[0])))
 
 struct supervisor {
 	const struct conf *conf;
@@ -149,9 +163,9 @@ children_init(struct supervisor *supervisor)
 			child->wanted = i < supervisor->conf->server.workers;
 			continue;
 		}
-		child->run = i == WORKERS_MAX ? sweeper_run : cashier_run;
+		child->run = others[i - WORKERS_MAX].run;
 		snprintf(child->name, sizeof(child->name), "%s",
-		    i == WORKERS_MAX ? "sweeper" : "cashier");
+		    others[i - WORKERS_MAX].name);
 		child->wanted = true;
 	}
 }
@@ -304,6 +318,18 @@ supervisor_wait(struct supervisor *supervisor)
 	/* SIGCHLD is looked after in any case. */
 }
 
+/* Whether all that is said to people can be said; if not, why is in the log. */
+static bool
+texts_check(const struct conf *conf)
+{
+	const char *why = mail_check(conf);
+
+	if (why)
+		log_error("%s", why);
+	return !why && pages_check(conf->server.share) &&
+	    letters_check(conf->server.share);
+}
+
 static void
 supervisor_reload(struct supervisor *supervisor)
 {
@@ -313,7 +339,7 @@ supervisor_reload(struct supervisor *supervisor)
 
 	if (why)
 		log_error("%s", why);
-	if (why || !pages_check(fresh->server.share)) {
+	if (why || !texts_check(fresh)) {
 		log_error("cannot take the new settings, keeping the old");
 		conf_release(fresh);
 		return;
@@ -385,8 +411,7 @@ supervisor_run(const struct conf *conf, const char *conf_file)
 
 	log_open("supervisor");
 	descriptors_raise();
-	if (!pages_check(conf->server.share) ||
-	    !shared_open(&supervisor.shared, conf))
+	if (!texts_check(conf) || !shared_open(&supervisor.shared, conf))
 		return 1;
 	supervisor_signals(&supervisor);
 	children_init(&supervisor);

@@ -14,7 +14,8 @@
 
 /*
  * Runs until it is told to end. conf_file is read again on SIGHUP. The exit
- * status: 0, or 1 when the pages cannot be used or the sockets not made.
+ * status: 0, or 1 when the pages or the settings of mail cannot be used or the
+ * sockets not made.
  */
 int
 supervisor_run(const struct conf *conf, const char *conf_file);

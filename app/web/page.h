@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/str.h"
+#include "web/template.h"
 
 #include <stdbool.h>
 
@@ -30,11 +31,6 @@ enum page {
 struct pages {
 	struct buf text[PAGE_COUNT];
 	struct buf complaint;
-};
-
-struct page_value {
-	const char *name;
-	struct str text;
 };
 
 /* A line of the shop front. */

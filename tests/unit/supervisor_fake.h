@@ -8,7 +8,9 @@
 
 #include "base/clock.h"
 #include "cashier.h"
+#include "courier.h"
 #include "io/shard.h"
+#include "mail/letter.h"
 #include "sweeper.h"
 #include "web/page.h"
 #include "worker.h"
@@ -21,7 +23,8 @@
 #define WORKERS 4
 #define SWEEPER WORKERS
 #define CASHIER (WORKERS + 1)
-#define PLACES (WORKERS + 2)
+#define COURIER (WORKERS + 2)
+#define PLACES (WORKERS + 3)
 
 static struct seen {
 	_Atomic int starts[PLACES];
@@ -34,6 +37,7 @@ static struct seen {
 	_Atomic int sockets[PLACES]; /* listening ones that it has */
 	_Atomic int few_files;
 	_Atomic int bad_pages;
+	_Atomic int bad_letters;
 	_Atomic int bad_start; /* workers end with a failure */
 	_Atomic int slow_start; /* workers are not ready while this is so */
 } * seen;
@@ -134,6 +138,20 @@ cashier_run(const struct conf *conf)
 {
 	(void)conf;
 	return pretend(CASHIER);
+}
+
+int
+courier_run(const struct conf *conf)
+{
+	(void)conf;
+	return pretend(COURIER);
+}
+
+bool
+letters_check(const char *share)
+{
+	(void)share;
+	return !seen->bad_letters;
 }
 
 bool

@@ -21,6 +21,7 @@
 
 static char folder[64];
 static char conf_path[96];
+static const char *mail = "";
 static pid_t supervisor;
 
 /* Helpers ------------------------------------------------------------------ */
@@ -38,8 +39,9 @@ write_conf(const char *workers)
 			"[buyer]\nsecret = 0123456789abcdef0123456789abcdef\n"
 			"[stripe]\napi_base = http://127.0.0.1:2\n"
 			"open_key = sk_test_1\nrefund_key = rk_test_1\n"
-			"webhook_secret = whsec_1\n",
-			workers, folder) > 0);
+			"webhook_secret = whsec_1\n"
+			"[mail]\nfrom = shop@shop.test\nsmtp_url = %s\n",
+			workers, folder, mail) > 0);
 	assert_int_equal(fclose(file), 0);
 }
 
@@ -113,7 +115,7 @@ static void
 start_two(void)
 {
 	start();
-	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1, 1});
 	wait_owned(1, SHARDS / 2);
 	wait_owned(2, SHARDS / 2);
 }
@@ -201,7 +203,8 @@ starts_and_ends_all(void **state)
 	(void)state;
 	for (int round = 1; round <= 2; round++) {
 		start();
-		wait_starts((int[PLACES]){round, round, 0, 0, round, round});
+		wait_starts(
+		    (int[PLACES]){round, round, 0, 0, round, round, round});
 		assert_int_equal(sockets_there(), SHARDS);
 		wait_value(&seen->serve[0], 1);
 		wait_value(&seen->serve[1], 1);
@@ -211,11 +214,13 @@ starts_and_ends_all(void **state)
 		assert_int_equal(seen->ended[1], round);
 		assert_int_equal(seen->ended[SWEEPER], round);
 		assert_int_equal(seen->ended[CASHIER], round);
+		assert_int_equal(seen->ended[COURIER], round);
 	}
 	/* The sockets are for the workers alone. */
 	assert_int_equal(seen->sockets[0], SHARDS);
 	assert_int_equal(seen->sockets[SWEEPER], 0);
 	assert_int_equal(seen->sockets[CASHIER], 0);
+	assert_int_equal(seen->sockets[COURIER], 0);
 	assert_int_equal(seen->few_files, 0);
 }
 
@@ -228,10 +233,10 @@ starts_again_what_dies_after_a_pause(void **state)
 	start_two();
 	before = clock_monotonic_ms();
 	assert_int_equal(kill(seen->pids[1], SIGKILL), 0);
-	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 1, 1});
 	assert_true(clock_monotonic_ms() - before >= 100);
 	assert_int_equal(kill(seen->pids[CASHIER], SIGKILL), 0);
-	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 2});
+	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 2, 1});
 	assert_int_equal(stop(SIGTERM), 0);
 }
 
@@ -244,7 +249,7 @@ the_others_serve_what_a_dead_one_had(void **state)
 	assert_int_equal(kill(seen->pids[1], SIGKILL), 0);
 	/* At once, not when its successor is there. */
 	wait_owned(1, SHARDS);
-	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 1, 1});
 	assert_int_equal(owned(1), SHARDS);
 	seen->slow_start = 0;
 	wait_owned(2, SHARDS / 2);
@@ -260,7 +265,7 @@ when_all_die_the_first_back_gets_all(void **state)
 	assert_int_equal(kill(seen->pids[0], SIGSTOP), 0);
 	assert_int_equal(kill(seen->pids[1], SIGKILL), 0);
 	assert_int_equal(kill(seen->pids[0], SIGKILL), 0);
-	wait_starts((int[PLACES]){2, 2, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){2, 2, 0, 0, 1, 1, 1});
 	wait_owned(1, SHARDS / 2);
 	wait_owned(2, SHARDS / 2);
 	assert_int_equal(stop(SIGTERM), 0);
@@ -278,7 +283,7 @@ a_frozen_worker_is_replaced(void **state)
 	clock_sleep_ms(500);
 	assert_int_equal(kill(frozen, SIGSTOP), 0);
 	assert_true(gone_in_time(frozen));
-	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 2, 0, 0, 1, 1, 1});
 	wait_owned(2, SHARDS / 2);
 	assert_int_equal(stop(SIGTERM), 0);
 }
@@ -290,12 +295,12 @@ replaces_all_for_new_settings(void **state)
 	start_two();
 	write_conf("4");
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
-	wait_starts((int[PLACES]){2, 2, 1, 1, 2, 2});
+	wait_starts((int[PLACES]){2, 2, 1, 1, 2, 2, 2});
 	for (int number = 1; number <= WORKERS; number++)
 		wait_owned(number, SHARDS / WORKERS);
 	write_conf("1");
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
-	wait_starts((int[PLACES]){3, 2, 1, 1, 3, 3});
+	wait_starts((int[PLACES]){3, 2, 1, 1, 3, 3, 3});
 	assert_true(gone_in_time(seen->pids[1]));
 	assert_true(gone_in_time(seen->pids[3]));
 	wait_owned(1, SHARDS);
@@ -322,12 +327,12 @@ one_worker_alone_is_replaced_without_a_gap(void **state)
 	(void)state;
 	write_conf("1");
 	start();
-	wait_starts((int[PLACES]){1, 0, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 0, 0, 0, 1, 1, 1});
 	wait_owned(1, SHARDS);
 	first = seen->pids[0];
 	seen->slow_start = 1;
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
-	wait_starts((int[PLACES]){2, 0, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){2, 0, 0, 0, 1, 1, 1});
 	/* It goes on while the other is not ready. */
 	assert_int_equal(kill(first, 0), 0);
 	assert_int_equal(seen->serve[0], 1);
@@ -336,7 +341,7 @@ one_worker_alone_is_replaced_without_a_gap(void **state)
 	assert_true(gone_in_time(first));
 	wait_value(&seen->ended[0], 1);
 	assert_int_equal(seen->alone[0], 0);
-	wait_starts((int[PLACES]){2, 0, 0, 0, 2, 2});
+	wait_starts((int[PLACES]){2, 0, 0, 0, 2, 2, 2});
 	assert_int_equal(stop(SIGTERM), 0);
 }
 
@@ -378,7 +383,7 @@ a_death_during_the_replacement_is_made_good(void **state)
 	wait_owned(2, SHARDS);
 	assert_int_equal(seen->starts[0], 2);
 	seen->slow_start = 0;
-	wait_starts((int[PLACES]){2, 2, 0, 0, 2, 2});
+	wait_starts((int[PLACES]){2, 2, 0, 0, 2, 2, 2});
 	wait_owned(1, SHARDS / 2);
 	wait_value(&seen->ended[1], 1);
 	assert_int_equal(stop(SIGTERM), 0);
@@ -397,7 +402,7 @@ settings_during_a_replacement_replace_again(void **state)
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
 	wait_value(&seen->starts[2], 1);
 	seen->slow_start = 0;
-	wait_starts((int[PLACES]){3, 2, 1, 0, 2, 2});
+	wait_starts((int[PLACES]){3, 2, 1, 0, 2, 2, 2});
 	wait_value(&seen->ended[0], 2);
 	wait_value(&seen->ended[1], 1);
 	assert_int_equal(seen->alone[0] + seen->alone[1], 0);
@@ -410,7 +415,7 @@ keeps_its_settings_when_the_new_are_bad(void **state)
 {
 	(void)state;
 	start();
-	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1, 1});
 	write_conf("many");
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
 	/* Signals that wait become one: leave room for each. */
@@ -420,8 +425,19 @@ keeps_its_settings_when_the_new_are_bad(void **state)
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
 	clock_sleep_ms(100);
 	seen->bad_pages = 0;
+	seen->bad_letters = 1;
 	assert_int_equal(kill(supervisor, SIGHUP), 0);
-	wait_starts((int[PLACES]){2, 2, 1, 0, 2, 2});
+	clock_sleep_ms(100);
+	seen->bad_letters = 0;
+	mail = "http://mail.test";
+	write_conf("3");
+	assert_int_equal(kill(supervisor, SIGHUP), 0);
+	clock_sleep_ms(100);
+	mail = "smtp://mail.test";
+	write_conf("3");
+	assert_int_equal(kill(supervisor, SIGHUP), 0);
+	wait_starts((int[PLACES]){2, 2, 1, 0, 2, 2, 2});
+	mail = "";
 	assert_int_equal(stop(SIGTERM), 0);
 }
 
@@ -430,15 +446,16 @@ takes_its_children_with_it(void **state)
 {
 	(void)state;
 	start();
-	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1, 1});
 	assert_int_equal(stop(SIGKILL), -SIGKILL);
 	assert_true(gone_in_time(seen->pids[0]));
 	assert_true(gone_in_time(seen->pids[1]));
 	assert_true(gone_in_time(seen->pids[SWEEPER]));
 	assert_true(gone_in_time(seen->pids[CASHIER]));
+	assert_true(gone_in_time(seen->pids[COURIER]));
 	/* And the next one finds its way. */
 	start();
-	wait_starts((int[PLACES]){2, 2, 0, 0, 2, 2});
+	wait_starts((int[PLACES]){2, 2, 0, 0, 2, 2, 2});
 	assert_int_equal(stop(SIGTERM), 0);
 }
 
@@ -450,7 +467,7 @@ says_when_it_cannot_start(void **state)
 
 	(void)state;
 	start();
-	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1});
+	wait_starts((int[PLACES]){1, 1, 0, 0, 1, 1, 1});
 	/* A second one, for the same sockets, which it leaves alone. */
 	assert_int_equal(run(), 1);
 	assert_int_equal(sockets_there(), SHARDS);
