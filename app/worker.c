@@ -13,6 +13,7 @@
 #include "io/handover.h"
 #include "pool.h"
 #include "task.h"
+#include "web/event.h"
 #include "web/route.h"
 
 #include <errno.h>
@@ -293,10 +294,41 @@ worker_loop(struct worker *worker)
 	}
 }
 
+/* In a request thread. */
+_Static_assert(POOL_GATHER_MAX <= EVENT_GATHER_MAX, "they are recorded at once");
+
+/* Webhooks that wait are recorded in one transaction. */
+static void
+worker_run_tasks(struct task *const *tasks, size_t count, const struct web *web)
+{
+	struct exchange *open[POOL_GATHER_MAX];
+	size_t left;
+
+	for (size_t i = 0; i < count; i++)
+		(void)task_run(tasks[i], web);
+	do {
+		left = 0;
+		for (size_t i = 0; i < count; i++) {
+			if (tasks[i]->x.resume)
+				open[left++] = &tasks[i]->x;
+		}
+		if (left)
+			event_record(open, left);
+	} while (left);
+	for (size_t i = 0; i < count; i++)
+		task_finish(tasks[i]);
+}
+
 static void
 worker_open(struct worker *worker)
 {
 	char name[48];
+	struct pool_options pool = {.web = &worker->web,
+	    .name = worker->name,
+	    .role = DB_WEB,
+	    .threads = (size_t)worker->conf->server.threads,
+	    .run = worker_run_tasks,
+	    .gathers = route_gathers};
 	struct lane_options lane = {.conf = worker->conf,
 	    .gate = worker->shared->gate,
 	    .process = name};
@@ -311,7 +343,8 @@ worker_open(struct worker *worker)
 		front_wake(worker->front, worker->shared->hand_on[s][0]);
 	snprintf(name, sizeof(name), "%s lane", worker->name);
 	worker->lane = lane_open(&lane);
-	worker->pool = pool_open(&worker->web, worker->name, worker->wake_fd);
+	pool.wake_fd = worker->wake_fd;
+	worker->pool = pool_open(&pool);
 }
 
 static void

@@ -390,7 +390,7 @@ environment() {
 	local name
 	for name in $(compgen -e); do
 		case $name in
-		LASTPAIR_* | PG[A-Z]* | FILES | *_proxy | *_PROXY | NODE_OPTIONS)
+		LASTPAIR_* | PG[A-Z]* | *_proxy | *_PROXY | NODE_OPTIONS)
 			unset "$name" ;;
 		PORT | PAY_PORT | RUN_DIR | BUILD | SUITES | MAKE[A-Z]* | MFLAGS)
 			unset "$name" ;;

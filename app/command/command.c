@@ -1,4 +1,4 @@
-/* What the commands share: options, failures, and who asks. */
+/* What the commands share: options, failures, progress, and who asks. */
 #include "command/command.h"
 
 #include "base/str.h"
@@ -9,6 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define LIMIT_DEFAULT 50
+#define LIMIT_MAX 100000
 
 int
 command_fail(int status, const char *format, ...)
@@ -127,4 +130,91 @@ command_number(const char *name, const char *text, int64_t least, int64_t most,
 	    "%s is a whole number from %" PRId64 " to %" PRId64 ", not %s",
 	    name, least, most, text);
 	return false;
+}
+
+bool
+command_duration(const char *name, const char *text, int64_t least,
+    int64_t most, int64_t *seconds)
+{
+	static const char units[] = "smhd";
+	static const int64_t lengths[] = {1, 60, 3600, 86400};
+	struct str digits = str_of(text);
+	const char *unit = NULL;
+	int64_t length = 1;
+
+	if (digits.len > 0)
+		unit = strchr(units, text[digits.len - 1]);
+	if (unit != NULL) {
+		length = lengths[unit - units];
+		digits.len--;
+	}
+	if (str_int(digits, seconds) && *seconds >= 0 &&
+	    *seconds <= most / length && *seconds * length >= least) {
+		*seconds *= length;
+		return true;
+	}
+	command_fail(EXIT_USAGE,
+	    "%s is a time like 30d, 12h, 90m or 45s, from %" PRId64
+	    "s to %" PRId64 "s, not %s",
+	    name, least, most, text);
+	return false;
+}
+
+bool
+command_moment(const char *name, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (len >= 17 && text[10] == 'T' &&
+	    (text[len - 1] == 'Z' ||
+		(text[len - 3] == ':' &&
+		    (text[len - 6] == '+' || text[len - 6] == '-'))))
+		return true;
+	command_fail(EXIT_USAGE,
+	    "%s is a moment with its zone, like 2026-12-05T10:00:00+01:00, "
+	    "not %s",
+	    name, text);
+	return false;
+}
+
+bool
+command_limit(const char *text, int64_t *most)
+{
+	*most = LIMIT_DEFAULT;
+	return text == NULL ||
+	    command_number("--limit", text, 1, LIMIT_MAX, most);
+}
+
+bool
+command_outcome(const char *text)
+{
+	static const char *const outcomes[] = {"applied", "repeat", "refund",
+	    "ignored", "unmatched", "person", "unusable"};
+
+	if (text == NULL)
+		return true;
+	for (size_t i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++)
+		if (strcmp(text, outcomes[i]) == 0)
+			return true;
+	command_fail(EXIT_USAGE,
+	    "--outcome is applied, repeat, refund, ignored, unmatched, person "
+	    "or unusable, not %s",
+	    text);
+	return false;
+}
+
+void
+command_progress(const char *format, ...)
+{
+	va_list args;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	if (format != NULL) {
+		va_start(args, format);
+		vfprintf(stderr, format, args);
+		va_end(args);
+	}
+	fflush(stderr);
 }

@@ -62,7 +62,19 @@ command_hold_list(const struct conf *conf, int argc, char **argv);
 int
 command_order_show(const struct conf *conf, int argc, char **argv);
 int
+command_order_list(const struct conf *conf, int argc, char **argv);
+int
+command_order_refund(const struct conf *conf, int argc, char **argv);
+int
 command_event_list(const struct conf *conf, int argc, char **argv);
+int
+command_event_show(const struct conf *conf, int argc, char **argv);
+int
+command_task_list(const struct conf *conf, int argc, char **argv);
+int
+command_task_settle(const struct conf *conf, int argc, char **argv);
+int
+command_task_retry(const struct conf *conf, int argc, char **argv);
 int
 command_audit(const struct conf *conf, int argc, char **argv);
 
@@ -101,5 +113,24 @@ command_options(const struct option_spec *specs, const char **word, int argc,
 bool
 command_number(const char *name, const char *text, int64_t least, int64_t most,
     int64_t *out);
+/* A time like 30d, 12h, 90m, 45s or plain seconds, in seconds; the same. */
+bool
+command_duration(const char *name, const char *text, int64_t least,
+    int64_t most, int64_t *seconds);
+/* A moment must say its zone: 10:00 is another moment in each of them. */
+bool
+command_moment(const char *name, const char *text);
+/* --limit of a listing; NULL: as many as one wants to look through. */
+bool
+command_limit(const char *text, int64_t *most);
+/* --outcome: one that an event can have, or NULL. */
+bool
+command_outcome(const char *text);
+/*
+ * How far something is, on the last line of a terminal, which the next one
+ * replaces; NULL clears it. Elsewhere it is not said.
+ */
+void
+command_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

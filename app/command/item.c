@@ -1,19 +1,25 @@
 /* item set, show, list. */
 #include "command/command.h"
+#include "command/item_price.h"
 #include "command/listing.h"
 
 #include "base/json.h"
 #include "base/log.h"
-#include "base/money.h"
 #include "base/str.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* The item's version and currency as they stand. */
+/* What a new price depends on. */
+struct set_terms {
+	char currency[4];
+	int64_t per_buyer;
+};
+
+/* The item's version and terms as they stand. */
 static bool
-set_look(struct db *db, const char *sku, struct item_edit *edit,
-    char currency[4], int *result)
+set_look(struct db *db, struct item_edit *edit, struct set_terms *terms,
+    int *result)
 {
 	struct buf document;
 	struct json_doc *doc = NULL;
@@ -22,12 +28,12 @@ set_look(struct db *db, const char *sku, struct item_edit *edit,
 	struct str text;
 
 	buf_init(&document);
-	status = db_item_show(db, sku, &document);
+	status = db_item_show(db, edit->sku, &document);
 	*result = EXIT_DONE;
 	if (status != DB_OK)
 		*result = command_db_fail(db, status);
 	else if (document.len == 0)
-		*result = command_fail(EXIT_REFUSED, "no item %s", sku);
+		*result = command_fail(EXIT_REFUSED, "no item %s", edit->sku);
 	if (*result != EXIT_DONE)
 		goto out;
 	text.text = document.data;
@@ -38,7 +44,10 @@ set_look(struct db *db, const char *sku, struct item_edit *edit,
 	if (edit->version < 0)
 		json_int(json_get(json_root(doc), "version"), &edit->version);
 	text = json_text(json_path(json_root(doc), "price.currency"));
-	snprintf(currency, 4, "%.*s", (int)text.len, text.text);
+	snprintf(terms->currency, sizeof(terms->currency), "%.*s",
+	    (int)text.len, text.text);
+	if (!json_int(json_get(json_root(doc), "per_buyer"), &terms->per_buyer))
+		log_bug("the database's item lacks a number");
 out:
 	json_free(doc);
 	buf_release(&document);
@@ -77,9 +86,7 @@ command_item_set(const struct conf *conf, int argc, char **argv)
 	    {"--price", &price, NULL}, {"--total", &total, NULL},
 	    {"--version", &version, NULL}, {NULL, NULL, NULL}};
 	struct answer answer;
-	struct money money;
-	char currency[4] = "";
-	const char *why;
+	struct set_terms terms;
 	enum db_status status;
 	struct db *db;
 	int result;
@@ -96,16 +103,12 @@ command_item_set(const struct conf *conf, int argc, char **argv)
 		return EXIT_USAGE;
 	answer_init(&answer);
 	db = db_open(conf, DB_OPERATOR, "lastpair item set");
-	if (!set_look(db, edit.sku, &edit, currency, &result))
+	if (!set_look(db, &edit, &terms, &result))
 		goto out;
-	if (price != NULL) {
-		why = money_parse(&money, price, currency);
-		if (why != NULL) {
-			result = command_fail(EXIT_USAGE, "--price %s %s: %s",
-			    price, currency, why);
-			goto out;
-		}
-		edit.price = money.amount;
+	if (price != NULL &&
+	    !item_price(price, terms.currency, terms.per_buyer, &edit.price)) {
+		result = EXIT_USAGE;
+		goto out;
 	}
 	status = db_item_set(db, &edit, &answer);
 	result = status != DB_OK ? command_db_fail(db, status)

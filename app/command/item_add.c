@@ -1,7 +1,7 @@
 /* item add: the words of a new item, checked before the database sees them. */
-#include "base/money.h"
 #include "base/str.h"
 #include "command/command.h"
+#include "command/item_price.h"
 #include "web/input.h"
 
 #include <stdio.h>
@@ -10,6 +10,7 @@
 /* What the item's constraints allow. */
 #define HOLD_SECONDS_MAX 86400
 #define PER_BUYER_MAX 1000
+#define LATE_DEFAULT "retake,allowance,refund"
 
 /* "10m", "90s", "1h" or plain seconds. */
 static bool
@@ -75,6 +76,28 @@ item_sku(const char *sku)
 	return false;
 }
 
+/*
+ * The ladder for money that comes after the hold has ended; in the table's
+ * constraint, too. Its steps are tried in this order and no other.
+ */
+static bool
+item_late(const char *text)
+{
+	static const char *const ladders[] = {LATE_DEFAULT, "retake,refund",
+	    "allowance,refund", "refund"};
+
+	for (size_t i = 0; i < sizeof(ladders) / sizeof(ladders[0]); i++) {
+		if (strcmp(text, ladders[i]) == 0)
+			return true;
+	}
+	command_fail(EXIT_USAGE,
+	    "--late is the steps for late money in their order, refund the "
+	    "last: " LATE_DEFAULT ", retake,refund, allowance,refund or "
+	    "refund, not %s",
+	    text);
+	return false;
+}
+
 /* The options of item add, as typed. */
 struct add_words {
 	const char *title, *price, *currency, *total, *allowance, *hold,
@@ -82,36 +105,10 @@ struct add_words {
 };
 
 static bool
-add_read(const struct add_words *w, struct item_new *item)
+add_numbers(const struct add_words *w, struct item_new *item)
 {
-	struct money money;
-	const char *why;
 	int64_t per_buyer = 1, buckets = 1;
 
-	if (w->kind != NULL && strcmp(w->kind, "count") != 0) {
-		command_fail(EXIT_USAGE,
-		    "--kind %s cannot be sold by this version, only count",
-		    w->kind);
-		return false;
-	}
-	why = money_parse(&money, w->price, w->currency);
-	if (why != NULL) {
-		command_fail(EXIT_USAGE, "--price %s %s: %s", w->price,
-		    w->currency, why);
-		return false;
-	}
-	if (w->late != NULL && strcmp(w->late, "retake,refund") != 0 &&
-	    strcmp(w->late, "refund") != 0) {
-		command_fail(EXIT_USAGE,
-		    "--late is retake,refund or refund, not %s", w->late);
-		return false;
-	}
-	item->price = money.amount;
-	item->currency = w->currency;
-	item->title = w->title;
-	item->opens_at = w->opens;
-	item->closes_at = w->closes;
-	item->retake = w->late == NULL || strcmp(w->late, "refund") != 0;
 	item->hold_seconds = 600;
 	item->allowance = 0;
 	if (!command_number("--total", w->total, 0, UNITS_MAX, &item->total) ||
@@ -125,18 +122,31 @@ add_read(const struct add_words *w, struct item_new *item)
 		!command_number("--buckets", w->buckets, 1, BUCKETS_MAX,
 		    &buckets)) ||
 	    (w->hold != NULL &&
-		!item_duration("--hold", w->hold, &item->hold_seconds)) ||
-	    !item_moment("--opens", w->opens) ||
-	    !item_moment("--closes", w->closes))
+		!item_duration("--hold", w->hold, &item->hold_seconds)))
 		return false;
 	item->per_buyer = (int)per_buyer;
 	item->buckets = (int)buckets;
-	if (item->price * per_buyer > MONEY_AMOUNT_MAX) {
+	return true;
+}
+
+static bool
+add_read(const struct add_words *w, struct item_new *item)
+{
+	if (w->kind != NULL && strcmp(w->kind, "count") != 0) {
 		command_fail(EXIT_USAGE,
-		    "--price times --per-buyer is more than a payment can be");
+		    "--kind %s cannot be sold by this version, only count",
+		    w->kind);
 		return false;
 	}
-	return true;
+	item->currency = w->currency;
+	item->title = w->title;
+	item->opens_at = w->opens;
+	item->closes_at = w->closes;
+	item->late = w->late == NULL ? LATE_DEFAULT : w->late;
+	return add_numbers(w, item) &&
+	    item_price(w->price, w->currency, item->per_buyer, &item->price) &&
+	    item_late(item->late) && item_moment("--opens", w->opens) &&
+	    item_moment("--closes", w->closes);
 }
 
 int

@@ -5,6 +5,9 @@
 #include "command/command.h"
 #include "command/table.h"
 
+/* Of a task, for task list and for audit. */
+extern const struct table_column task_columns[];
+
 struct listing {
 	const struct table_column *columns; /* NULL: one object, not a list */
 	const char *none; /* of a list: what to say when it is empty */

@@ -1,18 +1,27 @@
-/* hold list, order show, event list: looking at what happened. */
+/* hold list, order list, order show: what was taken and paid. */
 #include "command/command.h"
 #include "command/listing.h"
 
 #include <string.h>
 
-#define LIMIT_DEFAULT "50"
-#define LIMIT_MAX 100000
+/* --state is one that a hold can have. */
+static bool
+state_check(const char *state)
+{
+	if (state == NULL || strcmp(state, "held") == 0 ||
+	    strcmp(state, "paid") == 0 || strcmp(state, "released") == 0)
+		return true;
+	command_fail(EXIT_USAGE, "--state is held, paid or released, not %s",
+	    state);
+	return false;
+}
 
 int
 command_hold_list(const struct conf *conf, int argc, char **argv)
 {
 	static const struct table_column columns[] = {{"HOLD", "id"},
 	    {"ORDER", "order"}, {"STATE", "state"}, {"REASON", "reason"},
-	    {"AMOUNT", "price.amount"}, {"CURRENCY", "price.currency"},
+	    {"AMOUNT", "price.amount price.currency"},
 	    {"EXPIRES", "expires_at"}, {NULL, NULL}};
 	struct listing listing = {.columns = columns,
 	    .none = "no holds",
@@ -24,13 +33,8 @@ command_hold_list(const struct conf *conf, int argc, char **argv)
 	int64_t most;
 
 	if (!command_options(specs, NULL, argc, argv) ||
-	    !command_number("--limit", limit == NULL ? LIMIT_DEFAULT : limit, 1,
-		LIMIT_MAX, &most))
+	    !command_limit(limit, &most) || !state_check(state))
 		return EXIT_USAGE;
-	if (state != NULL && strcmp(state, "held") != 0 &&
-	    strcmp(state, "paid") != 0 && strcmp(state, "released") != 0)
-		return command_fail(EXIT_USAGE,
-		    "--state is held, paid or released, not %s", state);
 	listing_open(&listing, conf);
 	listing.status =
 	    db_hold_list(listing.db, state, sku, (int)most, &listing.document);
@@ -38,28 +42,28 @@ command_hold_list(const struct conf *conf, int argc, char **argv)
 }
 
 int
-command_event_list(const struct conf *conf, int argc, char **argv)
+command_order_list(const struct conf *conf, int argc, char **argv)
 {
-	static const struct table_column columns[] = {{"SEQ", "seq"},
-	    {"RECEIVED", "received_at"}, {"TYPE", "type"},
-	    {"OUTCOME", "outcome"}, {"TIMES", "deliveries"}, {"HOLD", "hold"},
-	    {"EVENT", "event_id"}, {"DETAIL", "detail"}, {NULL, NULL}};
+	static const struct table_column columns[] = {{"ORDER", "order"},
+	    {"HOLD", "hold"}, {"STATE", "state"}, {"REASON", "reason"},
+	    {"ASKED", "amount currency"}, {"PAID", "captured currency"},
+	    {"BACK", "refunded currency"}, {"PAID AT", "paid_at"},
+	    {NULL, NULL}};
 	struct listing listing = {.columns = columns,
-	    .none = "no events yet",
-	    .process = "lastpair event list"};
-	const char *outcome = NULL, *limit = NULL;
+	    .none = "no order that money came for",
+	    .process = "lastpair order list"};
+	const char *state = NULL, *sku = NULL, *limit = NULL;
 	const struct option_spec specs[] = {{"--json", NULL, &listing.json},
-	    {"--outcome", &outcome, NULL}, {"--limit", &limit, NULL},
-	    {NULL, NULL, NULL}};
+	    {"--state", &state, NULL}, {"--item", &sku, NULL},
+	    {"--limit", &limit, NULL}, {NULL, NULL, NULL}};
 	int64_t most;
 
 	if (!command_options(specs, NULL, argc, argv) ||
-	    !command_number("--limit", limit == NULL ? LIMIT_DEFAULT : limit, 1,
-		LIMIT_MAX, &most))
+	    !command_limit(limit, &most) || !state_check(state))
 		return EXIT_USAGE;
 	listing_open(&listing, conf);
 	listing.status =
-	    db_event_list(listing.db, outcome, (int)most, &listing.document);
+	    db_order_list(listing.db, state, sku, (int)most, &listing.document);
 	return listing_close(&listing);
 }
 

@@ -1,6 +1,7 @@
 /* serve, sandbox: the programs that stay. */
 #include "command/command.h"
 
+#include "io/mail.h"
 #include "sandbox.h"
 #include "supervisor.h"
 
@@ -13,12 +14,17 @@
 static bool
 serve_fits(const struct conf *conf)
 {
-	struct db *db = db_open(conf, DB_WEB, "lastpair serve");
-	bool fits = db_check(db) != DB_REFUSED;
+	static const enum db_role roles[] = {DB_WEB, DB_COURIER};
+	bool fits = true;
 
-	if (!fits)
-		command_fail(EXIT_REFUSED, "%s", db_error(db));
-	db_close(db);
+	for (size_t i = 0; i < sizeof(roles) / sizeof(roles[0]) && fits; i++) {
+		struct db *db = db_open(conf, roles[i], "lastpair serve");
+
+		fits = db_check(db) != DB_REFUSED;
+		if (!fits)
+			command_fail(EXIT_REFUSED, "%s", db_error(db));
+		db_close(db);
+	}
 	return fits;
 }
 
@@ -26,11 +32,15 @@ int
 command_serve(const struct conf *conf, int argc, char **argv)
 {
 	bool check = false;
+	const char *why;
 	const struct option_spec specs[] = {{"--check", NULL, &check},
 	    {NULL, NULL, NULL}};
 
 	if (!command_options(specs, NULL, argc, argv))
 		return EXIT_USAGE;
+	why = mail_check(conf);
+	if (why)
+		return command_fail(EXIT_REFUSED, "%s", why);
 	if (check) {
 		puts("the settings are fine");
 		return EXIT_DONE;

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "base/money.h"
 #include "base/str.h"
 
 #include <stdio.h>
@@ -17,6 +18,40 @@ table_text(const struct json *node)
 	if (node->type == JSON_BOOL)
 		return str_of(node->truth ? "yes" : "no");
 	return node->text;
+}
+
+/* Money in the unit that people count in. */
+static void
+table_money(const struct json *row, const char *path, const char *blank,
+    struct buf *cell)
+{
+	struct str code = json_text(json_path(row, blank + 1));
+	struct buf name = {0};
+	struct money money;
+
+	buf_add(&name, path, (size_t)(blank - path));
+	if (json_int(json_path(row, buf_text(&name)), &money.amount) &&
+	    code.len == 3) {
+		memcpy(money.currency, code.text, 3);
+		money.currency[3] = '\0';
+		money_format(cell, &money);
+	} else {
+		buf_char(cell, '-');
+	}
+	buf_release(&name);
+}
+
+/* What a column says of a row; cell may hold it until it is used again. */
+static struct str
+table_value(const struct json *row, const char *path, struct buf *cell)
+{
+	const char *blank = strchr(path, ' ');
+
+	if (blank == NULL)
+		return table_text(json_path(row, path));
+	buf_reset(cell);
+	table_money(row, path, blank, cell);
+	return str_view(cell);
 }
 
 /* Code points, which is close enough to columns for what we print. */
@@ -56,17 +91,47 @@ static void
 table_row(const struct json *row, const struct table_column *columns,
     const int *widths)
 {
+	struct buf cell = {0};
 	int i;
 
 	for (i = 0; columns[i].heading != NULL; i++) {
 		struct str value = row == NULL
 		    ? str_of(columns[i].heading)
-		    : table_text(json_path(row, columns[i].path));
+		    : table_value(row, columns[i].path, &cell);
 		bool last = columns[i + 1].heading == NULL;
 
 		table_cell(value, last ? 0 : widths[i] + 2);
 	}
 	putchar('\n');
+	buf_release(&cell);
+}
+
+void
+table_print_at(const struct json *array, const struct table_column *columns,
+    const char *none)
+{
+	const struct json *row;
+	int widths[TABLE_COLUMNS_MAX] = {0};
+	struct buf cell = {0};
+	int i, width;
+
+	if (array->first == NULL) {
+		puts(none);
+		return;
+	}
+	for (i = 0; columns[i].heading != NULL; i++) {
+		widths[i] = table_width(str_of(columns[i].heading));
+		for (row = array->first; row != NULL; row = row->next) {
+			width = table_width(
+			    table_value(row, columns[i].path, &cell));
+			if (width > widths[i])
+				widths[i] = width;
+		}
+	}
+	table_row(NULL, columns, widths);
+	for (row = array->first; row != NULL; row = row->next)
+		table_row(row, columns, widths);
+	buf_release(&cell);
 }
 
 void
@@ -74,28 +139,8 @@ table_print(const struct buf *document, const struct table_column *columns,
     const char *none)
 {
 	struct json_doc *doc = table_parse(document);
-	const struct json *row;
-	int widths[TABLE_COLUMNS_MAX] = {0};
-	int i, width;
 
-	row = json_root(doc)->first;
-	if (row == NULL)
-		puts(none);
-	for (i = 0; columns[i].heading != NULL; i++) {
-		widths[i] = table_width(str_of(columns[i].heading));
-		for (row = json_root(doc)->first; row != NULL;
-		     row = row->next) {
-			width = table_width(
-			    table_text(json_path(row, columns[i].path)));
-			if (width > widths[i])
-				widths[i] = width;
-		}
-	}
-	row = json_root(doc)->first;
-	if (row != NULL)
-		table_row(NULL, columns, widths);
-	for (; row != NULL; row = row->next)
-		table_row(row, columns, widths);
+	table_print_at(json_root(doc), columns, none);
 	json_free(doc);
 }
 

@@ -3,12 +3,17 @@
 #define COMMAND_TABLE_H
 
 #include "base/buf.h"
+#include "base/json.h"
 
 #define TABLE_COLUMNS_MAX 10
 
 struct table_column {
 	const char *heading;
-	const char *path; /* of the value in each element: "price.amount" */
+	/*
+	 * Of the value in each element: "price.amount". Two, parted by a blank,
+	 * are money: its amount and its currency.
+	 */
+	const char *path;
 };
 
 /*
@@ -17,6 +22,10 @@ struct table_column {
  */
 void
 table_print(const struct buf *document, const struct table_column *columns,
+    const char *none);
+/* The same for an array in a document that was read. */
+void
+table_print_at(const struct json *array, const struct table_column *columns,
     const char *none);
 /* "path: value" for every value of the object in document, in its order. */
 void

@@ -63,10 +63,53 @@ conf_new() {
 		old_webhook_secret =
 		; pay pages opened in a second, 1 to 100
 		opens_per_second = 20
+		; pay pages ended, refunds sent, and questions asked in a second
+		ends_per_second = 20
+		refunds_per_second = 20
+		looks_per_second = 20
+		; all of these together, 1 to 1000
+		calls_per_second = 80
+		; calls under way at the same time, 1 to 200
+		at_once = 32
 		; how long one call may take, in milliseconds
 		timeout_ms = 20000
 		; calls before a payment or refund is left to a person
 		tries = 20
+
+		[standard]
+		; a process that connects another provider: where it listens
+		url =
+		; checks that a message comes from it: whsec_... or whpk_...
+		webhook_secret =
+		; still accepted after a change of webhook_secret
+		old_webhook_secret =
+		; signs our calls to it, whsec_... or whsk_...; empty: webhook_secret
+		call_secret =
+		; calls in a second, of each kind and of all together
+		calls_per_second = 20
+		; calls under way at the same time, 1 to 200
+		at_once = 32
+		; how long one call may take, in milliseconds
+		timeout_ms = 20000
+		; calls before a payment or refund is left to a person
+		tries = 20
+
+		[payment]
+		; who new payments go to: stripe or standard
+		provider = stripe
+		; minutes between two comparisons of the books with the provider's;
+		; one is made at the start; 0: none
+		reconcile_minutes = 60
+
+		[mail]
+		; where mail is handed in, smtp://user:password@host:port
+		smtp_url =
+		; or a folder that each mail is written into, as a file
+		folder =
+		; the sender
+		from = Lastpair <shop@localhost.invalid>
+		; who is told when a person is needed
+		operator = operator@localhost.invalid
 
 		[sandbox]
 		; where shoppers reach the stand-in's pay page
@@ -104,6 +147,7 @@ conf_write() {
 		conf_set server socket_dir "$state/s" |
 		conf_set server share "$state/share" |
 		conf_set stripe api_base "$pay" |
+		conf_set mail folder "$state/mail" |
 		conf_set sandbox pay_url "$pay" |
 		conf_set sandbox hook_url "$shop/pay-callback" |
 		runner_file 600 "$file"

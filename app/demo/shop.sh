@@ -85,7 +85,7 @@ folders() {
 		ln -sfn "$STATE/lastpair.conf" "$RUN_DIR/lastpair.conf"
 	fi
 	runner_dir 700 "$STATE/s"
-	runner_dir 750 "$STATE/log"
+	runner_dir 750 "$STATE/log" "$STATE/mail"
 	runner_dir 755 "$STATE/bin" "$STATE/share" "$STATE/site/item" \
 		"$STATE/nginx/errors" "$STATE/nginx/temp" "$STATE/nginx/cache"
 }
@@ -113,7 +113,7 @@ files() {
 	copy_tree "$ROOT/static" "$STATE/share/static"
 	conf_write "$STATE" "$PORT" "$PAY_PORT"
 	# Templates are the program's; the rest of static/ is nginx's.
-	tar -C "$ROOT/static" -cf - --exclude='./*.html' . |
+	tar -C "$ROOT/static" -cf - --exclude='./*.html' --exclude=./mail . |
 		as_runner tar -C "$STATE/site" -xf - \
 			--no-same-owner --no-same-permissions
 	nginx_files
@@ -293,6 +293,7 @@ addresses() {
 		one of 600 pairs  $SHOP/item/RUN-42
 		the last pair     $SHOP/item/RUN-43
 		pay page (sandbox) $PAY/
+		mail              $STATE/mail
 		settings          $RUN_DIR/lastpair.conf
 		logs              $STATE/log
 

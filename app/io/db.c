@@ -23,13 +23,15 @@ static const struct db_table no_statements = {NULL, 0};
 static const struct {
 	const char *role;
 	const struct db_table *table;
+	const char *channel; /* that it is woken on; NULL: none */
 } roles[] = {
-    [DB_OWNER] = {"lastpair_owner", &no_statements},
-    [DB_WEB] = {"lastpair_web", &db_table_web},
-    [DB_SWEEPER] = {"lastpair_sweeper", &db_table_sweeper},
-    [DB_CASHIER] = {"lastpair_cashier", &db_table_cashier},
-    [DB_OPERATOR] = {"lastpair_operator", &db_table_operator},
-    [DB_SANDBOX] = {"lastpair_sandbox", &db_table_sandbox},
+    [DB_OWNER] = {"lastpair_owner", &no_statements, NULL},
+    [DB_WEB] = {"lastpair_web", &db_table_web, NULL},
+    [DB_SWEEPER] = {"lastpair_sweeper", &db_table_sweeper, NULL},
+    [DB_CASHIER] = {"lastpair_cashier", &db_table_cashier, "lastpair_cashier"},
+    [DB_COURIER] = {"lastpair_courier", &db_table_courier, "lastpair_courier"},
+    [DB_OPERATOR] = {"lastpair_operator", &db_table_operator, NULL},
+    [DB_SANDBOX] = {"lastpair_sandbox", &db_table_sandbox, NULL},
 };
 
 struct db *
@@ -53,8 +55,8 @@ db_open(const struct conf *conf, enum db_role role, const char *process)
 	if (!options.lookups)
 		options.statement_timeout_ms = 0;
 	db->pg = pg_open(&options);
-	if (role == DB_CASHIER)
-		pg_listen(db->pg, "lastpair_cashier");
+	if (roles[role].channel)
+		pg_listen(db->pg, roles[role].channel);
 	return db;
 }
 

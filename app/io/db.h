@@ -38,6 +38,7 @@ enum db_role {
 	DB_WEB,
 	DB_SWEEPER,
 	DB_CASHIER,
+	DB_COURIER,
 	DB_OPERATOR,
 	DB_SANDBOX,
 };
@@ -69,6 +70,8 @@ struct answer {
 	struct uuid buyer; /* whose hold it is; hold_take only */
 	struct buf document;
 	struct buf url; /* payment_start: the pay page when "ready" */
+	/* payment_start: pages that are opened before, when "opening" */
+	int64_t ahead;
 };
 
 void
@@ -134,6 +137,8 @@ struct payment_start {
 	const struct uuid *buyer;
 	const char *provider;
 	const char *return_base; /* the shop's public address */
+	int min_expiry_s; /* of a session, as the provider has it */
+	int max_expiry_s;
 };
 
 enum db_status
@@ -146,11 +151,12 @@ struct settlement {
 	struct str event_id;
 	struct str type;
 	const char *kind; /* as in data.event */
+	struct str key; /* our payment's or refund's */
 	struct str hold;
 	struct str session_id;
 	struct str payment_ref;
 	struct str refund_ref;
-	struct str refund_state;
+	struct str state; /* of a refund or a dispute, as in data.event */
 	int64_t amount;
 	struct str currency;
 	struct str detail;
@@ -162,6 +168,15 @@ enum db_status
 db_payment_settle(struct db *db, const struct settlement *settlement,
     struct answer *answer);
 
+/*
+ * n deliveries in one transaction; answers[i] belongs to settlements[i], only
+ * its outcome is set, and on DB_OK only. Fails as a whole.
+ */
+enum db_status
+db_payment_settle_all(struct db *db,
+    const struct settlement *const *settlements, struct answer *const *answers,
+    size_t n);
+
 /* sweeper --------------------------------------------------------------- */
 
 enum db_status
@@ -169,12 +184,17 @@ db_sweep(struct db *db, int limit, int64_t *returned, int64_t *next_in_ms);
 
 /* cashier ------------------------------------------------------------- */
 
+/* What the provider is asked for; their names are data.outbox.kind's. */
+enum job_kind { JOB_OPEN, JOB_EXPIRE, JOB_REFUND, JOB_FETCH, JOB_KINDS };
+
+/* A call that is owed to the provider, as the outbox has it. */
 struct job {
 	int64_t id;
-	char kind[8]; /* open, expire, refund */
-	int try;
-	struct buf key, hold, session_id, payment_ref, currency, title,
-	    return_url;
+	enum job_kind kind;
+	int try; /* 1 for the first */
+	int64_t age_s; /* since it was written down */
+	struct buf key, payment_key, hold, session_id, payment_ref, refund_ref,
+	    currency, title, return_url;
 	int64_t number;
 	int64_t amount;
 	int64_t session_expires_at;
@@ -185,21 +205,48 @@ job_init(struct job *job);
 void
 job_release(struct job *job);
 
-/* *found says whether a call was due; it is ours for lease_ms. */
+struct job_claim {
+	const char *provider;
+	int most[JOB_KINDS]; /* so many of each kind */
+	int lease_ms; /* they are ours so long */
+};
+
+/* What was claimed: a result, read in place. */
+struct job_list {
+	struct pg_rows *rows;
+	size_t count;
+};
+
+/* jobs is the caller's to release on DB_OK. */
 enum db_status
-db_cashier_claim(struct db *db, int lease_ms, struct job *job, bool *found);
-/* Waits until a call may be due, at most most_ms; NOTIFY ends it early. */
+db_cashier_claim(struct db *db, const struct job_claim *claim,
+    struct job_list *jobs);
 void
-db_cashier_wait(struct db *db, int most_ms);
+job_list_read(const struct job_list *jobs, size_t i, struct job *job);
+void
+job_list_release(struct job_list *jobs);
+/* *ms until a call is due: 0 when one is, at most most_ms. */
+enum db_status
+db_cashier_wait(struct db *db, const char *provider, int most_ms, int *ms);
+/* Can be read when something has come from the database; -1: not connected. */
+int
+db_cashier_fd(const struct db *db);
+/* Whether a call may have been added since it was last asked. Never waits. */
+bool
+db_cashier_noticed(struct db *db);
 enum db_status
 db_cashier_opened(struct db *db, const struct job *job, const char *session_id,
     const char *url);
+/* The session has ended unpaid. */
 enum db_status
 db_cashier_expired(struct db *db, const struct job *job);
 /* *person: it failed, or is not the refund that we knew of. */
 enum db_status
 db_cashier_refunded(struct db *db, const struct job *job,
     const char *refund_ref, const char *state, bool *person);
+/* Nothing more is to be done: its news, if any, were settled. */
+enum db_status
+db_cashier_done(struct db *db, const struct job *job);
 
 struct job_retry {
 	const char *error; /* one line, no secret */
@@ -228,7 +275,7 @@ struct item_new {
 	int buckets;
 	const char *opens_at; /* ISO 8601 with a zone, or NULL */
 	const char *closes_at;
-	bool retake; /* a late payment may take free units again */
+	const char *late; /* the ladder for late money: "retake,refund" */
 };
 
 enum db_status
@@ -268,11 +315,39 @@ db_hold_list(struct db *db, const char *state, const char *sku, int limit,
     struct buf *document);
 enum db_status
 db_order_show(struct db *db, const char *name, struct buf *document);
+/* state and sku may be NULL. */
+enum db_status
+db_order_list(struct db *db, const char *state, const char *sku, int limit,
+    struct buf *document);
+
+struct order_refund {
+	const char *name; /* ord_N or hld_... */
+	int64_t amount; /* minor units; below 0: all that is left */
+	const char *by;
+};
+
+/* document: {order, refunded, left, currency} */
+enum db_status
+db_order_refund(struct db *db, const struct order_refund *refund,
+    struct answer *answer);
 enum db_status
 db_event_list(struct db *db, const char *outcome, int limit,
     struct buf *document);
 enum db_status
-db_person_list(struct db *db, struct buf *document);
+db_event_show(struct db *db, const char *name, struct buf *document);
+/* {outcome: how many} */
+enum db_status
+db_event_counts(struct db *db, struct buf *document);
+
+/* all: settled ones, too */
+enum db_status
+db_task_list(struct db *db, bool all, struct buf *document);
+enum db_status
+db_task_settle(struct db *db, int64_t task, const char *note, const char *by,
+    struct answer *answer);
+enum db_status
+db_task_retry(struct db *db, int64_t task, const char *by,
+    struct answer *answer);
 /* The breaches as a JSON array of {promise, what, which}. */
 enum db_status
 db_audit(struct db *db, struct buf *document);

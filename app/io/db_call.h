@@ -21,17 +21,30 @@ struct db_table {
 extern const struct db_table db_table_web;
 extern const struct db_table db_table_sweeper;
 extern const struct db_table db_table_cashier;
+extern const struct db_table db_table_courier;
 extern const struct db_table db_table_operator;
 extern const struct db_table db_table_sandbox;
-/* What both the web and the cashier say to the inbox. */
+/* What the cashier and the command line say to the inbox. */
 #define DB_SETTLE_STATEMENT \
 	{ \
 		"payment_settle", \
 		    "select api.payment_settle($1, $2, $3, $4, $5, $6, $7, " \
-		    "$8, $9, $10, $11, $12, $13)", \
-		    "text,text,text,text,text,text,text,text,text,bigint," \
-		    "text,text,bytea", \
+		    "$8, $9, $10, $11, $12, $13, $14)", \
+		    "text,text,text,text,text,text,text,text,text,text," \
+		    "bigint,text,text,bytea", \
 		    "text" \
+	}
+
+/* The web's way: many at once. */
+#define DB_SETTLE_ALL_STATEMENT \
+	{ \
+		"payment_settle_all", \
+		    "select delivery, outcome from api.payment_settle_all(" \
+		    "$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, " \
+		    "$13, $14)", \
+		    "text[],text[],text[],text[],text[],text[],text[]," \
+		    "text[],text[],text[],bigint[],text[],text[],bytea[]", \
+		    "integer,text" \
 	}
 
 /*

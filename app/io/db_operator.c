@@ -1,5 +1,7 @@
 /* The command line's calls. */
 #include "io/db.h"
+
+#include "base/log.h"
 #include "io/db_call.h"
 
 #include <stdio.h>
@@ -20,8 +22,18 @@ static const struct pg_statement statements[] = {
     {"hold_list", "select api.hold_list($1, $2, $3)", "text,text,integer",
 	"text"},
     {"order_show", "select api.order_show($1)", "text", "text"},
+    {"order_list", "select api.order_list($1, $2, $3)", "text,text,integer",
+	"text"},
+    {"order_refund",
+	"select outcome, document from api.order_refund($1, $2, $3)",
+	"text,bigint,text", "text,text"},
     {"event_list", "select api.event_list($1, $2)", "text,integer", "text"},
-    {"person_list", "select api.person_list()", "", "text"},
+    {"event_show", "select api.event_show($1)", "text", "text"},
+    {"event_counts", "select api.event_counts()", "", "text"},
+    {"task_list", "select api.task_list($1)", "boolean", "text"},
+    {"task_settle", "select api.task_settle($1, $2, $3)", "bigint,text,text",
+	"text"},
+    {"task_retry", "select api.task_retry($1, $2)", "bigint,text", "text"},
     {"audit",
 	"select coalesce(json_agg(a order by promise, what), '[]')::text "
 	"from api.audit() a",
@@ -56,14 +68,14 @@ operator_do(struct db *db, const char *name, const char *const *values,
 enum db_status
 db_item_add(struct db *db, const struct item_new *item, struct answer *answer)
 {
-	char n[6][24];
+	char n[6][24], late[64];
 	const char *values[] = {item->sku, item->title,
 	    number(n[0], item->price), item->currency,
 	    number(n[1], item->total), number(n[2], item->allowance),
 	    number(n[3], item->hold_seconds), number(n[4], item->per_buyer),
-	    number(n[5], item->buckets), item->opens_at, item->closes_at,
-	    item->retake ? "{retake,refund}" : "{refund}"};
+	    number(n[5], item->buckets), item->opens_at, item->closes_at, late};
 
+	snprintf(late, sizeof(late), "{%s}", item->late);
 	return operator_do(db, "item_add", values,
 	    sizeof(values) / sizeof(values[0]), answer);
 }
@@ -80,16 +92,14 @@ db_item_set(struct db *db, const struct item_edit *edit, struct answer *answer)
 	    sizeof(values) / sizeof(values[0]), answer);
 }
 
-enum db_status
-db_item_split(struct db *db, const struct item_split *split,
-    struct answer *answer)
+/* The same for a call that answers a document, too. */
+static enum db_status
+operator_ask(struct db *db, const char *name, const char *const *values,
+    size_t count, struct answer *answer)
 {
-	char n[24];
-	const char *values[] = {split->sku, number(n, split->buckets),
-	    split->by};
 	struct pg_rows *rows;
 	struct str document;
-	enum db_status status = db_call(db, "item_split", values, 3, &rows);
+	enum db_status status = db_call(db, name, values, count, &rows);
 
 	if (status != DB_OK)
 		return status;
@@ -98,6 +108,17 @@ db_item_split(struct db *db, const struct item_split *split,
 	buf_add(&answer->document, document.text, document.len);
 	pg_rows_free(rows);
 	return DB_OK;
+}
+
+enum db_status
+db_item_split(struct db *db, const struct item_split *split,
+    struct answer *answer)
+{
+	char n[24];
+	const char *values[] = {split->sku, number(n, split->buckets),
+	    split->by};
+
+	return operator_ask(db, "item_split", values, 3, answer);
 }
 
 enum db_status
@@ -129,6 +150,27 @@ db_order_show(struct db *db, const char *name, struct buf *document)
 }
 
 enum db_status
+db_order_list(struct db *db, const char *state, const char *sku, int limit,
+    struct buf *document)
+{
+	char n[24];
+	const char *values[] = {state, sku, number(n, limit)};
+
+	return db_text(db, "order_list", values, 3, document);
+}
+
+enum db_status
+db_order_refund(struct db *db, const struct order_refund *refund,
+    struct answer *answer)
+{
+	char n[24];
+	const char *values[] = {refund->name, number(n, refund->amount),
+	    refund->by};
+
+	return operator_ask(db, "order_refund", values, 3, answer);
+}
+
+enum db_status
 db_event_list(struct db *db, const char *outcome, int limit,
     struct buf *document)
 {
@@ -139,9 +181,43 @@ db_event_list(struct db *db, const char *outcome, int limit,
 }
 
 enum db_status
-db_person_list(struct db *db, struct buf *document)
+db_event_show(struct db *db, const char *name, struct buf *document)
 {
-	return db_text(db, "person_list", NULL, 0, document);
+	return db_text(db, "event_show", &name, 1, document);
+}
+
+enum db_status
+db_event_counts(struct db *db, struct buf *document)
+{
+	return db_text(db, "event_counts", NULL, 0, document);
+}
+
+enum db_status
+db_task_list(struct db *db, bool all, struct buf *document)
+{
+	const char *values[] = {all ? "t" : "f"};
+
+	return db_text(db, "task_list", values, 1, document);
+}
+
+enum db_status
+db_task_settle(struct db *db, int64_t task, const char *note, const char *by,
+    struct answer *answer)
+{
+	char n[24];
+	const char *values[] = {number(n, task), note, by};
+
+	return operator_do(db, "task_settle", values, 3, answer);
+}
+
+enum db_status
+db_task_retry(struct db *db, int64_t task, const char *by,
+    struct answer *answer)
+{
+	char n[24];
+	const char *values[] = {number(n, task), by};
+
+	return operator_do(db, "task_retry", values, 2, answer);
 }
 
 enum db_status

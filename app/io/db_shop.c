@@ -1,4 +1,4 @@
-/* The web's calls, the settling of events, and the sweeper's one call. */
+/* The web's calls, but for events, and the sweeper's one call. */
 #include "io/db.h"
 
 #include "base/log.h"
@@ -18,10 +18,10 @@ static const struct pg_statement web_statements[] = {
     {"hold_drop", "select outcome, document from api.hold_drop($1, $2)",
 	"text,uuid", "text,text"},
     {"payment_start",
-	"select outcome, url, document "
-	"from api.payment_start($1, $2, $3, $4)",
-	"text,uuid,text,text", "text,text,text"},
-    DB_SETTLE_STATEMENT,
+	"select outcome, url, ahead, document "
+	"from api.payment_start($1, $2, $3, $4, $5, $6)",
+	"text,uuid,text,text,integer,integer", "text,text,bigint,text"},
+    DB_SETTLE_ALL_STATEMENT,
     {"gate_members", "select buyer, key from api.gate_members($1)", "text",
 	"text,text"},
 };
@@ -232,66 +232,32 @@ db_payment_start(struct db *db, const struct payment_start *start,
     struct answer *answer)
 {
 	struct buf b;
-	const char *values[4];
+	char least[16], most[16];
+	const char *values[6];
 	struct pg_rows *rows;
 	enum db_status status;
 	struct str value;
 
 	buf_init(&b);
+	snprintf(least, sizeof(least), "%d", start->min_expiry_s);
+	snprintf(most, sizeof(most), "%d", start->max_expiry_s);
 	values[0] = db_value(&b, start->hold);
 	values[1] = start->buyer->text;
 	values[2] = start->provider;
 	values[3] = start->return_base;
-	status = db_call(db, "payment_start", values, 4, &rows);
+	values[4] = least;
+	values[5] = most;
+	status = db_call(db, "payment_start", values, 6, &rows);
 	if (status == DB_OK) {
 		db_outcome(answer, rows, 0, 0);
 		value = pg_value(rows, 0, 1);
 		buf_add(&answer->url, value.text, value.len);
-		value = pg_value(rows, 0, 2);
+		answer->ahead = pg_int(rows, 0, 2);
+		value = pg_value(rows, 0, 3);
 		buf_add(&answer->document, value.text, value.len);
 		pg_rows_free(rows);
 	}
 	buf_release(&b);
-	return status;
-}
-
-enum db_status
-db_payment_settle(struct db *db, const struct settlement *s,
-    struct answer *answer)
-{
-	const struct str texts[] = {s->event_id, s->type, str_of(s->kind),
-	    s->hold, s->session_id, s->payment_ref, s->refund_ref,
-	    s->refund_state, s->currency, s->detail};
-	enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
-	struct buf bufs[TEXTS], body;
-	const char *v[TEXTS];
-	char amount[24];
-	struct pg_rows *rows;
-	enum db_status status;
-	size_t i;
-
-	for (i = 0; i < TEXTS; i++) {
-		buf_init(&bufs[i]);
-		v[i] = db_value(&bufs[i], texts[i]);
-	}
-	buf_init(&body);
-	pg_bytea(&body, s->body);
-	snprintf(amount, sizeof(amount), "%lld", (long long)s->amount);
-	{
-		const char *values[] = {s->provider, v[0], v[1], v[2], v[3],
-		    v[4], v[5], v[6], v[7], s->amount < 0 ? NULL : amount, v[8],
-		    v[9], buf_text(&body)};
-
-		status = db_call(db, "payment_settle", values,
-		    sizeof(values) / sizeof(values[0]), &rows);
-	}
-	if (status == DB_OK) {
-		db_outcome(answer, rows, 0, 0);
-		pg_rows_free(rows);
-	}
-	for (i = 0; i < TEXTS; i++)
-		buf_release(&bufs[i]);
-	buf_release(&body);
 	return status;
 }
 

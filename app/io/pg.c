@@ -40,6 +40,7 @@ pg_open(const struct pg_options *options)
 static void
 pg_drop(struct pg *pg)
 {
+	pg->unheard = true;
 	PQfinish(pg->conn);
 	pg->conn = NULL;
 }
@@ -352,36 +353,62 @@ pg_listen(struct pg *pg, const char *channel)
 		log_warn("could not listen: %s", pg->error);
 }
 
+/* Whether a notification is among what has been read. */
+static bool
+pg_notices(struct pg *pg)
+{
+	PGnotify *notice;
+	bool any = false;
+
+	while ((notice = PQnotifies(pg->conn)) != NULL) {
+		PQfreemem(notice);
+		any = true;
+	}
+	return any;
+}
+
+/* Reads what has come; false when the connection is lost. */
+static bool
+pg_read(struct pg *pg)
+{
+	if (PQconsumeInput(pg->conn) != 0)
+		return true;
+	pg_fail(pg, "", PQerrorMessage(pg->conn));
+	log_warn("lost the database: %s", pg->error);
+	pg_drop(pg);
+	return false;
+}
+
 bool
 pg_wait(struct pg *pg, int ms)
 {
 	struct pollfd ready = {.events = POLLIN};
-	PGnotify *notice;
-	bool any = false;
 
 	if (pg->conn == NULL) {
 		clock_sleep_ms(ms);
 		return false;
 	}
 	/* A notice may have come along with an earlier answer. */
-	while ((notice = PQnotifies(pg->conn)) != NULL) {
-		PQfreemem(notice);
-		any = true;
-	}
-	if (any)
+	if (pg_notices(pg))
 		return true;
 	ready.fd = PQsocket(pg->conn);
 	if (poll(&ready, 1, ms) <= 0)
 		return false;
-	if (PQconsumeInput(pg->conn) == 0) {
-		pg_fail(pg, "", PQerrorMessage(pg->conn));
-		log_warn("lost the database: %s", pg->error);
-		pg_drop(pg);
-		return false;
-	}
-	while ((notice = PQnotifies(pg->conn)) != NULL) {
-		PQfreemem(notice);
-		any = true;
-	}
+	return pg_read(pg) && pg_notices(pg);
+}
+
+int
+pg_fd(const struct pg *pg)
+{
+	return pg->conn == NULL ? -1 : PQsocket(pg->conn);
+}
+
+bool
+pg_noticed(struct pg *pg)
+{
+	bool any = pg->conn != NULL && pg_read(pg) && pg_notices(pg);
+
+	any |= pg->unheard;
+	pg->unheard = false;
 	return any;
 }

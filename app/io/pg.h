@@ -112,5 +112,15 @@ pg_listen(struct pg *pg, const char *channel);
 /* Waits for a notification, at most ms; false when none came. */
 bool
 pg_wait(struct pg *pg, int ms);
+/* For who waits for other things as well: can be read when something has come
+ * from the server. -1 when there is no connection. */
+int
+pg_fd(const struct pg *pg);
+/*
+ * Takes what has come, without waiting. True when it was a notification, and
+ * when one may have gone unheard: after the connection was lost, or made.
+ */
+bool
+pg_noticed(struct pg *pg);
 
 #endif

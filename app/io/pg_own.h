@@ -13,6 +13,7 @@ struct pg {
 	struct pg_options options;
 	PGconn *conn;
 	const char *channel;
+	bool unheard; /* who notified when there was no connection */
 	int64_t failed_at; /* clock_monotonic_ms of the last failure, or 0 */
 	int64_t until_ms; /* an answer that comes later is none */
 	char error[512];

@@ -79,16 +79,31 @@ document_lines(struct buf *out, const struct document *document)
 	}
 }
 
-void
-document_price(struct buf *out, const struct document *document)
+/* An amount of the document in its one currency. */
+static void
+document_money(struct buf *out, const struct document *document,
+    const char *path)
 {
 	struct str currency = document_text(document, "price.currency");
-	struct money money = {.amount = document_int(document, "price.amount")};
+	struct money money = {.amount = document_int(document, path)};
 
 	if (currency.len != sizeof(money.currency) - 1)
 		return;
 	memcpy(money.currency, currency.text, currency.len);
 	money_format(out, &money);
+}
+
+void
+document_price(struct buf *out, const struct document *document)
+{
+	document_money(out, document, "price.amount");
+}
+
+void
+document_refunded(struct buf *out, const struct document *document)
+{
+	if (document_int(document, "refund.amount") > 0)
+		document_money(out, document, "refund.amount");
 }
 
 /* The larger unit, and the smaller one when there is some of it. */

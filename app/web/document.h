@@ -34,6 +34,9 @@ document_lines(struct buf *out, const struct document *document);
 /* "129.00 EUR" */
 void
 document_price(struct buf *out, const struct document *document);
+/* "25.00 EUR", what has gone or goes back; nothing when nothing does */
+void
+document_refunded(struct buf *out, const struct document *document);
 /* "9 min 58 s", "1 h 5 min", "3 days 2 h", rounded up. */
 void
 document_left(struct buf *out, int64_t ms);

@@ -1,7 +1,7 @@
 /*
- * Webhooks. The bytes are verified before anything looks into them; then one
- * call records the event and acts on it; only then it is acknowledged. What
- * is not recorded gets no 2xx, so that it is sent again.
+ * Webhooks. The bytes are verified before anything looks into them; then each
+ * event in them is recorded and acted on; only then they are acknowledged. When one is not recorded there is no 2xx, so that all are sent
+ * again: those that were find themselves.
  */
 #include "web/event.h"
 #include "base/clock.h"
@@ -42,9 +42,59 @@ complaint_log(struct complaint *complaint)
 		log_warn("%s: %lu so far", complaint->text, count);
 }
 
+/* The provider of an address; one that is not named is the one in use. */
+static const struct provider *
+event_provider(const struct conf *conf, struct str name)
+{
+	if (name.len)
+		return provider_find(name);
+	if (*conf->stripe.webhook_secret)
+		return provider_find(str_of("stripe"));
+	return provider_current(conf);
+}
+
+/* Takes the headers that the provider signs, under the name it uses. */
+static void
+hook_fill(struct hook *hook, const struct exchange *x,
+    const struct provider *provider)
+{
+	static const struct {
+		const char *provider;
+		const char *signature;
+		const char *id;
+		const char *timestamp;
+	} schemes[] = {
+	    {"stripe", "HTTP_STRIPE_SIGNATURE", NULL, NULL},
+	    {"standard", "HTTP_WEBHOOK_SIGNATURE", "HTTP_WEBHOOK_ID",
+		"HTTP_WEBHOOK_TIMESTAMP"},
+	    {"standard", "HTTP_SVIX_SIGNATURE", "HTTP_SVIX_ID",
+		"HTTP_SVIX_TIMESTAMP"},
+	};
+
+	*hook = (struct hook){
+	    .body = x->request->body,
+	    .now = clock_unix(),
+	    .tolerance_s = HOOK_TOLERANCE_S,
+	};
+	for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++) {
+		if (strcmp(schemes[i].provider, provider->name) != 0)
+			continue;
+		hook->signature = fcgi_param(x->fcgi, schemes[i].signature);
+		if (schemes[i].id)
+			hook->id = fcgi_param(x->fcgi, schemes[i].id);
+		if (schemes[i].timestamp)
+			hook->timestamp =
+			    fcgi_param(x->fcgi, schemes[i].timestamp);
+		/* Never parts of one and parts of the other. */
+		if (hook->signature.len)
+			return;
+	}
+}
+
 /* Whether the provider sent this. Says no more than no: it may be a probe. */
 static bool
-event_verify(struct exchange *x, const struct provider *provider)
+event_verify(struct exchange *x, const struct provider *provider,
+    const struct hook *hook)
 {
 	/* A clock that is wrong looks like forgery: two words for two cases. */
 	static struct complaint bad = {
@@ -52,13 +102,7 @@ event_verify(struct exchange *x, const struct provider *provider)
 	static struct complaint old = {
 	    .text = "refused a webhook that was signed more than 300 s from "
 		    "now by this machine's clock"};
-	const struct hook hook = {
-	    .signature = fcgi_param(x->fcgi, "HTTP_STRIPE_SIGNATURE"),
-	    .body = x->request->body,
-	    .now = clock_unix(),
-	    .tolerance_s = HOOK_TOLERANCE_S,
-	};
-	enum verdict verdict = provider->verify(x->web->conf, &hook);
+	enum verdict verdict = provider->verify(x->web->conf, hook);
 
 	if (verdict == VERDICT_OK)
 		return true;
@@ -67,108 +111,196 @@ event_verify(struct exchange *x, const struct provider *provider)
 	return false;
 }
 
-static enum db_status
-event_settle(struct exchange *x, const struct provider *provider,
-    const struct event *event, struct answer *answer)
+void
+delivery_release(struct delivery *delivery)
 {
-	struct settlement settlement;
-
-	settlement_fill(&settlement, provider, event, x->request->body);
-	return db_payment_settle(x->web->db, &settlement, answer);
+	if (delivery->provider)
+		delivery->provider->read_free(delivery->reader);
+	answer_release(&delivery->answer);
+	buf_release(&delivery->name);
+	buf_release(&delivery->error);
+	buf_release(&delivery->outcomes);
 }
 
-/*
- * Keeps a signed event that cannot be read, for a person to look at. It gets a
- * name of its own, so that a good event of the same id still counts.
- */
+/* A body that holds something usable is taken: it was read as a whole. */
 static void
-event_keep(struct exchange *x, const struct provider *provider,
-    const struct event *event)
+event_answer(struct exchange *x)
 {
-	unsigned char digest[SIGN_SHA256_LEN];
-	struct event kept = {
-	    .kind = EVENT_UNUSABLE,
-	    .detail = event->detail,
-	    .amount = -1,
-	};
-	enum db_status status;
-	struct answer answer;
-	struct buf id = {0};
-
-	buf_str(&id, "unusable:");
-	if (event->id.len && event->id.len <= EVENT_ID_MAX) {
-		buf_add(&id, event->id.text, event->id.len);
-		buf_char(&id, ':');
-	}
-	sign_sha256(digest, x->request->body);
-	str_hex(&id, digest, sizeof(digest));
-	kept.id = str_view(&id);
-	log_error("cannot use a signed event, kept as %s: %.*s", buf_text(&id),
-	    (int)event->detail.len, event->detail.text);
-	answer_init(&answer);
-	status = event_settle(x, provider, &kept, &answer);
-	if (status != DB_OK && status != DB_REFUSED)
-		problem_database(x, status, (struct str){NULL, 0});
-	else
-		problem_say(x, "malformed", NULL);
-	answer_release(&answer);
-	buf_release(&id);
-}
-
-static void
-event_act(struct exchange *x, const struct provider *provider,
-    struct event *event)
-{
+	const struct delivery *delivery = &x->delivery;
+	bool several = delivery->taken + delivery->unusable > 1;
 	struct buf json = {0};
-	enum db_status status;
-	struct answer answer;
 
-	answer_init(&answer);
-	status = event_settle(x, provider, event, &answer);
-	if (status == DB_REFUSED) {
-		event->detail = str_of(db_error(x->web->db));
-		event_keep(x, provider, event);
-		goto out;
+	if (delivery->failure != DB_OK) {
+		problem_database(x, delivery->failure, (struct str){NULL, 0});
+	} else if (delivery->unusable && !delivery->taken) {
+		problem_say(x, "malformed", NULL);
+	} else if (delivery->provider->ack) {
+		x->reply->status = 200;
+		exchange_header(x, "Content-Type", "text/plain; charset=utf-8");
+		buf_str(&x->reply->body, delivery->provider->ack);
+	} else {
+		buf_printf(&json,
+		    several ? "{\"outcomes\":[%s]}" : "{\"outcome\":%s}",
+		    buf_text(&delivery->outcomes));
+		exchange_json(x, 200, str_view(&json));
 	}
-	if (status != DB_OK) {
-		problem_database(x, status, (struct str){NULL, 0});
-		goto out;
-	}
-	if (strcmp(answer.outcome, "person") == 0)
-		log_error("event %.*s needs a person", (int)event->id.len,
-		    event->id.text);
-	buf_str(&json, "{\"outcome\":");
-	str_json(&json, str_of(answer.outcome));
-	buf_char(&json, '}');
-	exchange_json(x, 200, str_view(&json));
-out:
-	answer_release(&answer);
 	buf_release(&json);
 }
 
 static void
-event_read(struct exchange *x, const struct provider *provider)
-{
-	struct event event = {.amount = -1};
-	struct event_reader *reader =
-	    provider->read(x->web->conf, x->request->body, &event);
+event_recorded(struct exchange *x);
 
-	if (event.kind != EVENT_UNUSABLE && event.id.len == 0) {
-		event.kind = EVENT_UNUSABLE;
-		event.detail = str_of("it has no id");
+/*
+ * Has a signed event recorded that cannot be used, for a person to look at. It
+ * gets a name of its own, so that a good event of the same id still counts.
+ */
+static void
+event_keep(struct exchange *x, struct str why)
+{
+	struct delivery *delivery = &x->delivery;
+	struct buf *name = &delivery->name;
+	unsigned char digest[SIGN_SHA256_LEN];
+	struct event kept = {
+	    .kind = EVENT_UNUSABLE,
+	    .detail = why,
+	    .amount = -1,
+	};
+
+	buf_reset(name);
+	buf_str(name, "unusable:");
+	if (delivery->event.id.len && delivery->event.id.len <= EVENT_ID_MAX) {
+		buf_add(name, delivery->event.id.text, delivery->event.id.len);
+		buf_char(name, ':');
 	}
-	if (event.kind == EVENT_UNUSABLE)
-		event_keep(x, provider, &event);
-	else
-		event_act(x, provider, &event);
-	provider->read_free(reader);
+	sign_sha256(digest, x->request->body);
+	str_hex(name, digest, sizeof(digest));
+	kept.id = str_view(name);
+	log_error("cannot use a signed event, kept as %s: %.*s", buf_text(name),
+	    (int)why.len, why.text);
+	settlement_fill(&delivery->settlement, delivery->provider, &kept,
+	    x->request->body);
+	delivery->keeping = true;
+	x->resume = event_recorded;
+}
+
+/*
+ * The next event of the delivery, or the answer. One that cannot be recorded
+ * does not stand in the way of the next, but without a database none can.
+ */
+static void
+event_next(struct exchange *x)
+{
+	struct delivery *delivery = &x->delivery;
+	struct event *event = &delivery->event;
+
+	delivery->keeping = false;
+	*event = (struct event){.amount = -1};
+	if (delivery->failure == DB_DOWN ||
+	    !delivery->provider->next(delivery->reader, event)) {
+		event_answer(x);
+	} else if (event->kind == EVENT_UNUSABLE) {
+		event_keep(x, event->detail);
+	} else if (event->id.len == 0) {
+		event_keep(x, str_of("it has no id"));
+	} else {
+		settlement_fill(&delivery->settlement, delivery->provider,
+		    event, x->request->body);
+		x->resume = event_recorded;
+	}
+}
+
+/* What came of the event that was to be recorded. */
+static void
+event_recorded(struct exchange *x)
+{
+	struct delivery *delivery = &x->delivery;
+	const char *outcome = delivery->answer.outcome;
+
+	if (delivery->keeping) {
+		if (delivery->status == DB_OK || delivery->status == DB_REFUSED)
+			delivery->unusable++;
+		else
+			delivery->failure = delivery->status;
+	} else if (delivery->status == DB_REFUSED) {
+		event_keep(x, str_view(&delivery->error));
+		return;
+	} else if (delivery->status != DB_OK) {
+		delivery->failure = delivery->status;
+	} else {
+		if (strcmp(outcome, "person") == 0)
+			log_error("event %.*s needs a person",
+			    (int)delivery->event.id.len,
+			    delivery->event.id.text);
+		if (delivery->taken++)
+			buf_char(&delivery->outcomes, ',');
+		str_json(&delivery->outcomes, str_of(outcome));
+	}
+	event_next(x);
+}
+
+/* False: none is recorded, and it is not known for whose sake. */
+static bool
+event_record_all(struct exchange *const *xs, size_t count)
+{
+	const struct settlement *settlements[EVENT_GATHER_MAX] = {NULL};
+	struct answer *answers[EVENT_GATHER_MAX] = {NULL};
+	struct db *db = xs[0]->web->db;
+	enum db_status status;
+
+	for (size_t i = 0; i < count; i++) {
+		settlements[i] = &xs[i]->delivery.settlement;
+		answers[i] = &xs[i]->delivery.answer;
+	}
+	status = db_payment_settle_all(db, settlements, answers, count);
+	/* One of them may be what the others failed for. */
+	if (count > 1 && status != DB_OK && status != DB_DOWN &&
+	    status != DB_LOST)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		xs[i]->delivery.status = status;
+		buf_reset(&xs[i]->delivery.error);
+		if (status == DB_REFUSED)
+			buf_str(&xs[i]->delivery.error, db_error(db));
+	}
+	return true;
+}
+
+void
+event_record(struct exchange *const *xs, size_t count)
+{
+	if (!event_record_all(xs, count)) {
+		log_warn("could not record %zu events at once, taking each "
+			 "alone: %s",
+		    count, db_error(xs[0]->web->db));
+		for (size_t i = 0; i < count; i++)
+			(void)event_record_all(&xs[i], 1);
+	}
+	for (size_t i = 0; i < count; i++) {
+		void (*resume)(struct exchange *) = xs[i]->resume;
+
+		xs[i]->resume = NULL;
+		resume(xs[i]);
+	}
+}
+
+static void
+event_take(struct exchange *x, const struct provider *provider)
+{
+	struct hook hook;
+
+	hook_fill(&hook, x, provider);
+	if (!event_verify(x, provider, &hook))
+		return;
+	x->delivery.provider = provider;
+	x->delivery.reader =
+	    provider->read(x->web->conf, &hook, x->request->body);
+	event_next(x);
 }
 
 void
 event_receive(struct exchange *x, struct str name)
 {
-	const struct provider *provider =
-	    name.len ? provider_find(name) : provider_default();
+	const struct provider *provider = event_provider(x->web->conf, name);
 
 	if (!provider) {
 		problem_say(x, "not-found", NULL);
@@ -176,8 +308,7 @@ event_receive(struct exchange *x, struct str name)
 	}
 	switch (fcgi_read_body(x->fcgi, x->request, EVENT_BYTES_MAX)) {
 	case FCGI_BODY_OK:
-		if (event_verify(x, provider))
-			event_read(x, provider);
+		event_take(x, provider);
 		break;
 	case FCGI_BODY_TOO_LONG:
 		problem_say(x, "too-large", NULL);

@@ -11,12 +11,14 @@ exchange_init(struct exchange *x)
 {
 	memset(x, 0, sizeof(*x));
 	answer_init(&x->call.answer);
+	answer_init(&x->delivery.answer);
 }
 
 void
 exchange_release(struct exchange *x)
 {
 	answer_release(&x->call.answer);
+	delivery_release(&x->delivery);
 	form_release(&x->input.form);
 	json_free(x->input.json);
 	memset(x, 0, sizeof(*x));

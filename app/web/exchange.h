@@ -13,6 +13,7 @@
 #include "io/fcgi.h"
 #include "io/gate.h"
 #include "io/lane.h"
+#include "web/delivery.h"
 #include "web/page.h"
 
 #include <stdbool.h>
@@ -54,11 +55,13 @@ struct exchange {
 	struct buyer buyer;
 	bool cacheable; /* the answer carries no "no-store" */
 	/*
-	 * Set by a handler whose answer comes through the lane: it has filled
-	 * call, and goes on when the lane is done with it.
+	 * Set by a handler that is not done yet. It has filled call, and goes
+	 * on when the lane is done with it; or, one that runs in the pool, its
+	 * delivery, and goes on when that is recorded.
 	 */
 	void (*resume)(struct exchange *x);
 	struct lane_call call;
+	struct delivery delivery;
 	struct input input;
 };
 

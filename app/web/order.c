@@ -20,6 +20,7 @@ order_refresh(struct str state)
 	    {"held", "10"},
 	    {"opening", "10"},
 	    {"checking", "10"},
+	    {"pending", "300"},
 	    {"expired", "30"},
 	    {"refund_owed", "60"},
 	};
@@ -31,11 +32,23 @@ order_refresh(struct str state)
 	return "3600";
 }
 
+/* Whether all of the money goes back, or a part; "" when none does. */
+static const char *
+order_part(const struct document *document)
+{
+	int64_t amount = document_int(document, "refund.amount");
+
+	if (amount == 0)
+		return "";
+	return amount < document_int(document, "price.amount") ? "some" : "all";
+}
+
 static void
 order_page(struct exchange *x, const struct document *document)
 {
 	struct str state = document_text(document, "view");
 	struct str item = document_item(document);
+	struct buf refunded = {0};
 	struct buf left = {0};
 	struct buf price = {0};
 	struct buf lines = {0};
@@ -44,6 +57,7 @@ order_page(struct exchange *x, const struct document *document)
 	document_left(&left, document_int(document, "expires_in_ms"));
 	document_price(&price, document);
 	document_lines(&lines, document);
+	document_refunded(&refunded, document);
 	buf_str(&link, "/item/");
 	str_url(&link, item);
 	exchange_page(x, 200, PAGE_ORDER,
@@ -60,9 +74,14 @@ order_page(struct exchange *x, const struct document *document)
 		{"item_link", str_of(buf_text(&link))},
 		{"now", document_text(document, "now")},
 		{"refresh", str_of(order_refresh(state))},
+		{"late", document_text(document, "late")},
+		{"refund_state", document_text(document, "refund.state")},
 		{"refund_reason", document_text(document, "refund.reason")},
+		{"refund_part", str_of(order_part(document))},
+		{"refunded", str_view(&refunded)},
 	    },
-	    13);
+	    17);
+	buf_release(&refunded);
 	buf_release(&left);
 	buf_release(&price);
 	buf_release(&lines);

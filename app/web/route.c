@@ -92,12 +92,13 @@ contains(struct str text, const char *part)
 
 /*
  * A form gets a page, and so does whoever says that pages are welcome, except
- * where an address is for scripts. nginx decides the same way about its own
- * refusals.
+ * where an address is for scripts or JSON is asked for. nginx decides the same
+ * way about its own refusals.
  */
 static enum audience
 audience_find(const struct exchange *x, const struct route *route)
 {
+	struct str accept = fcgi_param(x->fcgi, "HTTP_ACCEPT");
 	bool post = str_is(x->request->method, "POST");
 
 	if (route && route->is_hook)
@@ -109,10 +110,10 @@ audience_find(const struct exchange *x, const struct route *route)
 	if (post && contains(x->request->content_type, "json"))
 		return FOR_SCRIPT;
 	if (route && !post)
-		return route->is_page ? FOR_READER : FOR_SCRIPT;
-	return contains(fcgi_param(x->fcgi, "HTTP_ACCEPT"), "text/html")
-	    ? FOR_READER
-	    : FOR_SCRIPT;
+		return route->is_page && !contains(accept, "application/json")
+		    ? FOR_READER
+		    : FOR_SCRIPT;
+	return contains(accept, "text/html") ? FOR_READER : FOR_SCRIPT;
 }
 
 static void
@@ -171,6 +172,15 @@ route_is_quick(const struct request *request)
 	return route &&
 	    (str_is(request->method, "POST") ? route->post_is_quick
 					     : route->get_is_quick);
+}
+
+bool
+route_gathers(const struct request *request)
+{
+	struct str name;
+	const struct route *route = route_find(request->path, &name);
+
+	return route && route->is_hook && str_is(request->method, "POST");
 }
 
 static const struct route *

@@ -13,9 +13,15 @@
 bool
 route_is_quick(const struct request *request);
 /*
+ * Whether several such requests are best run together: each ends in something
+ * to record (event_record).
+ */
+bool
+route_gathers(const struct request *request);
+/*
  * Answers any request: x comes with web, fcgi, request and an empty reply; the
  * rest is filled here. With x->resume set it is not answered yet: x->call is
- * to go through the lane first.
+ * to go through the lane first, or x->delivery to be recorded.
  */
 void
 route(struct exchange *x);

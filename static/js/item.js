@@ -17,12 +17,21 @@ const { sku } = form.dataset;
 const perBuyer = Number(form.dataset.perBuyer);
 const idleLabel = button.textContent;
 
+const OWN_TEXT = {
+	paid: "You have bought this.",
+	checking: "We are checking your payment.",
+	pending: "Your bank payment is pending. Do not pay again.",
+};
+/* A cached answer is used for a second, and as long as a worker takes. */
+const SAME_MS = 4000;
+
 let item = null;	// the latest word on the stock
 let own = null;		// this browser's order for the item: { id, state }
 let sending = false;
 let startKnown = false;
 let failures = 0;
 let newest = 0;
+let moment = { now: null, seen: 0 };	// of the latest answer
 let before = null;	// time to the opening at the tick before
 let timer = 0;
 let ownTimer = 0;
@@ -89,10 +98,8 @@ function showOwn() {
 	link.href = orderPath(own.id);
 	// the big button goes there already
 	link.hidden = blockingOrder() !== null;
-	find("#own-text").textContent = own.state === "paid"
-		? "You have bought this."
-		: own.state === "checking" ? "We are checking your payment."
-			: "You hold this right now.";
+	find("#own-text").textContent = OWN_TEXT[own.state] ??
+		"You hold this right now.";
 }
 
 function showButton() {
@@ -153,6 +160,18 @@ function showOpening(answer) {
 	}
 }
 
+/*
+ * While no worker answers, nginx repeats what was true before: a page that
+ * trusted it would see the sale open in a moment, again and again.
+ */
+function isStale(answer) {
+	const { now } = answer.body;
+
+	if (now !== moment.now)
+		moment = { now, seen: answer.arrived };
+	return answer.arrived - moment.seen > SAME_MS;
+}
+
 function take(answer) {
 	const items = Array.isArray(answer.body.items)
 		? answer.body.items : [];
@@ -200,7 +219,8 @@ async function look() {
 		{ patience: 8000 });
 	if (mine !== newest)
 		return;
-	failures = answer.ok && take(answer) ? 0 : failures + 1;
+	failures = answer.ok && !isStale(answer) && take(answer) ? 0
+		: failures + 1;
 	// an old count is worse than none
 	if (failures === 3) {
 		item = null;
@@ -229,7 +249,8 @@ async function lookForOwn() {
 		}
 	}
 	if (own !== null && isLive(own.state) && !document.hidden)
-		ownTimer = setTimeout(lookForOwn, jitter(8000));
+		ownTimer = setTimeout(lookForOwn,
+			jitter(own.state === "pending" ? 60000 : 8000));
 	showOwn();
 	showButton();
 }

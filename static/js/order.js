@@ -6,12 +6,15 @@ import { ask, backoff, jitter } from "./api.js";
 import { Countdown, formatLeft, milestone, onReturn, parseLeft }
 	from "./countdown.js";
 import { isLive, pageState } from "./state.js";
+import { formatMoney } from "./stock.js";
+import { opensInTime, waitText } from "./wait.js";
 import { keepOrder, markPaying, ownOrder, wasPaying } from "./memory.js";
 
 /* How often to ask while nothing happens, first and at most, by state. */
 const PACE_MS = {
 	held: [8000, 8000], opening: [1500, 5000], checking: [2500, 15000],
-	expired: [5000, 60000], refund_owed: [10000, 60000],
+	pending: [20000, 300000], expired: [5000, 60000],
+	refund_owed: [10000, 60000],
 };
 
 /* Back from the pay page, the news of a payment is seconds away. */
@@ -37,6 +40,7 @@ let askedAt = null;	// when the question on its way was sent
 let quiet = 0;		// answers in a row that changed nothing
 let failures = 0;
 let before = null;	// time left at the tick before
+let foreign = false;	// somebody else's order
 let backAt = null;	// when this page was back from the pay page
 let timer = 0;
 let sending = 0;
@@ -146,6 +150,34 @@ function stopClock() {
 	main.dataset.low = "no";
 }
 
+/* How late money was served, and what of it goes back. */
+function showMoney({ late, refund, price }) {
+	const amount = refund?.amount ?? 0;
+	const words = formatMoney({ amount, currency: price?.currency });
+
+	main.dataset.late = late ?? "";
+	main.dataset.refundState = refund?.state ?? "";
+	main.dataset.refundReason = refund?.reason ?? "";
+	main.dataset.refundPart = amount === 0 ? ""
+		: amount < price?.amount ? "some" : "all";
+	for (const one of main.querySelectorAll("[data-refunded]"))
+		one.textContent = words ?? "";
+}
+
+/* Only whoever may pay is told how long the pay page takes. */
+async function lookAhead() {
+	const answer = await ask(`/pay?id=${encodeURIComponent(id)}`,
+		{ patience: 8000 });
+	const words = waitText(answer.body);
+
+	foreign = answer.status === 403;
+	if (state !== "opening" || words === null)
+		return;
+	main.querySelector("[data-wait]").textContent = words;
+	main.dataset.inTime = opensInTime(answer.body, countdown.left()) === false
+		? "no" : "yes";
+}
+
 /* A click may have waited for the answer that has just come. */
 function sendWanted(may) {
 	const form = wanted;
@@ -164,7 +196,7 @@ function apply(answer) {
 	const timed = next === "held" || next === "opening";
 	if (!timed)
 		stopClock();
-	main.dataset.refundReason = hold.refund?.reason ?? "";
+	showMoney(hold);
 	if (timed && parseLeft(hold.expires_in_ms) === 0) {
 		stopClock();
 		show("expired");
@@ -223,6 +255,8 @@ async function sync() {
 		return;
 	}
 	failures = 0;
+	if (state === "opening" && !foreign)
+		lookAhead();
 	showNote(isJustBack() ? "If you have just paid, wait a moment. " +
 		"Do not pay again." : "");
 	plan();

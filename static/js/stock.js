@@ -1,5 +1,16 @@
 // Words for what /availability says about one item. Pure: no page, no clock.
 
+/* As app/base/money.c has it; the browser's own tables differ. */
+const NO_DECIMALS = new Set(["BIF", "CLP", "DJF", "GNF", "JPY", "KMF", "KRW",
+	"MGA", "PYG", "RWF", "VND", "VUV", "XAF", "XOF", "XPF"]);
+const THREE_DECIMALS = new Set(["BHD", "JOD", "KWD", "OMR", "TND"]);
+
+function decimals(currency) {
+	if (NO_DECIMALS.has(currency))
+		return 0;
+	return THREE_DECIMALS.has(currency) ? 3 : 2;
+}
+
 function pieces(number, one, many) {
 	return `${number} ${number === 1 ? one : many}`;
 }
@@ -11,17 +22,11 @@ function isCount(value) {
 /* {"amount":12900,"currency":"EUR"} to "129.00 EUR"; null if unreadable. */
 export function formatMoney(price, times = 1) {
 	const amount = price?.amount * times;
-	let digits = 2;
 
-	if (!Number.isSafeInteger(amount) || amount < 0)
+	if (!Number.isSafeInteger(amount) || amount < 0 ||
+		!/^[A-Z]{3}$/.test(price.currency))
 		return null;
-	try {
-		digits = new Intl.NumberFormat("en", { style: "currency",
-			currency: price.currency }).resolvedOptions()
-			.maximumFractionDigits;
-	} catch {
-		return null;
-	}
+	const digits = decimals(price.currency);
 	const text = String(amount).padStart(digits + 1, "0");
 	const whole = text.slice(0, text.length - digits);
 	const part = text.slice(text.length - digits);

@@ -5,9 +5,8 @@
 
 const { suite, PAY } = require("./lib/suite.js");
 const { inspect } = require("./lib/look.js");
-const { onSale, ahead, taken, bought, become, age, shop, pay, provider,
-	sql, quote } =
-	require("./lib/site.js");
+const { onSale, ahead, taken, bought, become, age, ageChecking, shop, pay,
+	provider, sql, quote } = require("./lib/site.js");
 const { button, says } = require("./lib/steps.js");
 const { until } = require("../flow/lib/wait.js");
 
@@ -18,6 +17,11 @@ const ORDERS = {
 		const one = await taken(item);
 		await pay.pageOf(one.buyer, one.hold);
 		await provider.bank(one.hold, null);
+		return one;
+	},
+	async pending(item) {
+		const one = await ORDERS.checking(item);
+		await ageChecking(one.hold, 90);
 		return one;
 	},
 	paid: (item) => bought(item),
@@ -236,10 +240,6 @@ suite("what waits for the provider", (check) => {
 				const visitor = await visit();
 				await become(visitor, one);
 				await visitor.open(`/pay?id=${one.hold}`);
-				// It would load itself anew while it is looked at: 204 is
-				// “stay where you are”.
-				await visitor.context.route(/\/pay\?/, (route) =>
-					route.fulfill({ status: 204 }));
 				await inspect(visitor.page, "pay-opening");
 			});
 		});

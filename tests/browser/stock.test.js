@@ -91,6 +91,29 @@ suite("the stock, live", (check) => {
 			await says(page, "7 left");
 		});
 
+	check("nginx repeats what was true before: the page asks less and less",
+		async (visit) => {
+			const visitor = await visit();
+			const { page } = visitor;
+			const item = await onSale({ opens: ahead(3600000) });
+			let old = null;
+			await visitor.context.route(/\/availability/, async (route) => {
+				const answer = await route.fetch();
+				const body = await answer.json();
+				// The sale is always about to open.
+				body.items[0].opens_in_ms = 300;
+				old ??= body;
+				await route.fulfill({ response: answer, json: old });
+			});
+			await visitor.open(`/item/${item}`);
+			await says(page, "Not open yet");
+			await says(page, "Checking the stock");
+			const asked = visitor.sent("GET", "/availability").length;
+			assert.ok(asked < 25, `asked ${asked} times`);
+			await visitor.context.unroute(/\/availability/);
+			await says(page, "Not open yet");
+		});
+
 	check("the front: each item with its stock, and the way to it",
 		async (visit) => {
 			const visitor = await visit();

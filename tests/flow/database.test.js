@@ -13,7 +13,8 @@ const shop = require("./lib/shop.js");
 // The call of a hold's outbox, while it is not done.
 function call(hold, kind) {
 	return sql().row(`select o.outbox_id as id, o.try from data.outbox o
-		join data.payment p using (payment_id) join data.hold h using (hold_id)
+		join data.payment p using (payment_id)
+		join data.hold h on h.hold_id = p.hold_id
 		where h.id = ${quote(hold)} and o.kind = ${quote(kind)}
 		and o.done_at is null`);
 }

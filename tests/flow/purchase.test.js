@@ -127,7 +127,7 @@ test("C52, C70: paying is asked for twelve times at once: one session",
 		assert.equal(await provider.sessionCount(hold), 1);
 		const calls = await sql().rows(`select o.kind, o.try from data.outbox o
 			join data.payment p using (payment_id) join data.hold h
-			using (hold_id) where h.id = ${quote(hold)} and kind = 'open'`);
+			on h.hold_id = p.hold_id where h.id = ${quote(hold)} and kind = 'open'`);
 		assert.deepEqual(calls, [{ kind: "open", try: 1 }]);
 	});
 
@@ -208,7 +208,7 @@ test("C52: a frozen provider: takes stay fast, no transaction stays open",
 			await until("the call is under way", async () => (await sql().row(`
 				select count(*) as n from data.outbox o
 				join data.payment p using (payment_id)
-				join data.hold h using (hold_id)
+				join data.hold h on h.hold_id = p.hold_id
 				where h.id = ${quote(hold)} and o.try = 1`)).n === 1);
 			assert.equal((await buyer.pay(hold)).status, 202);
 			const times = await Promise.all(Array.from({ length: 50 },
@@ -240,7 +240,7 @@ test("the provider is away: 202 meanwhile, then it recovers by itself",
 			await until("a call has failed", async () => (await sql().row(`
 				select count(*) as n from data.outbox o
 				join data.payment p using (payment_id)
-				join data.hold h using (hold_id)
+				join data.hold h on h.hold_id = p.hold_id
 				where h.id = ${quote(hold)} and last_error is not null`)).n === 1);
 			assert.equal((await buyer.pay(hold)).status, 202);
 			assert.equal((await buyer.page(hold)).state, "opening");

@@ -8,6 +8,7 @@ const { Buyer, SHOP } = require("../../flow/lib/http.js");
 const { age, sql, quote } = require("../../flow/lib/sql.js");
 const pay = require("../../flow/lib/pay.js");
 const provider = require("../../flow/lib/provider.js");
+const { until } = require("../../flow/lib/wait.js");
 
 const SITE = `${shop.STATE}/site/item`;
 
@@ -48,6 +49,17 @@ async function bought(item, qty = 1) {
 	return { buyer, hold };
 }
 
+// Lets so many seconds pass since the provider said that money is on its way.
+async function ageChecking(hold, seconds) {
+	await until("money is on its way", async () => (await sql().row(`
+		select p.checking_at is not null as known from data.payment p
+		join data.hold h using (hold_id) where h.id = ${quote(hold)}`)).known);
+	await sql().run(`update data.payment p
+		set checking_at = checking_at - ${seconds} * interval '1 s'
+		from data.hold h where h.hold_id = p.hold_id
+			and h.id = ${quote(hold)}`);
+}
+
 // Gives a visitor the cookies of such a buyer.
 function become(visitor, { buyer }) {
 	return visitor.context.addCookies([...buyer.cookies].map(
@@ -55,5 +67,5 @@ function become(visitor, { buyer }) {
 			sameSite: "Lax" })));
 }
 
-module.exports = { onSale, ahead, holds, taken, bought, become, age, shop,
-	pay, provider, sql, quote };
+module.exports = { onSale, ahead, holds, taken, bought, become, age,
+	ageChecking, shop, pay, provider, sql, quote };

@@ -147,7 +147,11 @@ async function run(title, work) {
 				.catch(() => {});
 		throw error;
 	} finally {
-		await Promise.all(visitors.map(({ context }) => context.close()));
+		await Promise.all(visitors.map(async ({ context }) => {
+			// An answer that a test was about to change may be under way.
+			await context.unrouteAll({ behavior: "ignoreErrors" });
+			await context.close();
+		}));
 	}
 }
 

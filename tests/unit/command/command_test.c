@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -11,6 +12,8 @@
 /* The database as the commands see it: what it was asked for. */
 static struct item_new added;
 static struct item_split parted;
+static struct item_edit edited;
+static const char *shown; /* item_show's document */
 static int calls;
 
 struct db *
@@ -68,6 +71,25 @@ db_item_split(struct db *db, const struct item_split *split,
 	return DB_OK;
 }
 
+enum db_status
+db_item_show(struct db *db, const char *sku, struct buf *document)
+{
+	(void)db;
+	(void)sku;
+	buf_str(document, shown);
+	return DB_OK;
+}
+
+enum db_status
+db_item_set(struct db *db, const struct item_edit *edit, struct answer *answer)
+{
+	(void)db;
+	edited = *edit;
+	calls++;
+	memcpy(answer->outcome, "done", sizeof("done"));
+	return DB_OK;
+}
+
 /* A command with these words, up to NULL. */
 static int
 run(int (*command)(const struct conf *conf, int argc, char **argv), ...)
@@ -109,7 +131,7 @@ defaults_are_one_each_for_ten_minutes(void **state)
 	assert_int_equal(added.hold_seconds, 600);
 	assert_int_equal(added.per_buyer, 1);
 	assert_int_equal(added.buckets, 1);
-	assert_true(added.retake);
+	assert_string_equal(added.late, "retake,allowance,refund");
 }
 
 static void
@@ -162,6 +184,80 @@ c31_money_is_refused_when_the_item_is_added(void **state)
 	assert_int_equal(add("RUN", "0", "EUR", NULL), EXIT_USAGE);
 	assert_int_equal(add("RUN", "1000000.00", "EUR", NULL), EXIT_USAGE);
 	assert_int_equal(calls, 0);
+}
+
+static void
+c31_what_nobody_could_pay_is_refused(void **state)
+{
+	(void)state;
+	assert_int_equal(add("RUN", "0.49", "EUR", NULL), EXIT_USAGE);
+	assert_int_equal(add("RUN", "49", "JPY", NULL), EXIT_USAGE);
+	assert_int_equal(add("RUN", "5.50", "ISK", NULL), EXIT_USAGE);
+	assert_int_equal(calls, 0);
+	/* Said, but not refused: it is charged, and paid out in whole units. */
+	assert_int_equal(add("RUN", "199.50", "HUF", NULL), EXIT_DONE);
+	assert_int_equal(added.price, 19950);
+	assert_int_equal(calls, 1);
+}
+
+/* item set RUN --price PRICE, of an item of which a buyer may have some. */
+static int
+reprice(const char *price, const char *currency, int per_buyer)
+{
+	char document[128];
+
+	snprintf(document, sizeof(document),
+	    "{\"version\":7,\"per_buyer\":%d,\"price\":{\"amount\":100,"
+	    "\"currency\":\"%s\"}}",
+	    per_buyer, currency);
+	shown = document;
+	calls = 0;
+	edited.price = -1;
+	return run(command_item_set, "RUN", "--price", price, NULL);
+}
+
+static void
+c31_a_new_price_keeps_to_the_same_limits(void **state)
+{
+	(void)state;
+	assert_int_equal(reprice("0.49", "EUR", 1), EXIT_USAGE);
+	assert_int_equal(reprice("5.124", "KWD", 1), EXIT_USAGE);
+	assert_int_equal(reprice("1.5", "JPY", 1), EXIT_USAGE);
+	assert_int_equal(reprice("500000", "EUR", 2), EXIT_USAGE);
+	assert_int_equal(calls, 0);
+	assert_int_equal(reprice("500", "JPY", 1), EXIT_DONE);
+	assert_int_equal(edited.price, 500);
+	assert_int_equal(edited.version, 7);
+	assert_int_equal(reprice("499999.99", "EUR", 2), EXIT_DONE);
+	assert_int_equal(edited.price, 49999999);
+	/* Without a price there is none to check. */
+	assert_int_equal(run(command_item_set, "RUN", "--title", "T", NULL),
+	    EXIT_DONE);
+	assert_int_equal(edited.price, -1);
+}
+
+static void
+the_ladder_for_late_money_has_four_forms(void **state)
+{
+	static const char *const good[] = {"refund", "retake,refund",
+	    "allowance,refund", "retake,allowance,refund"};
+	static const char *const bad[] = {"", "keep", "retake", "allowance",
+	    "refund,retake", "allowance,retake,refund", "retake,,refund",
+	    "retake, refund", "refund,refund", "{refund}"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(add("RUN", "1.00", "EUR", "--late", good[i],
+				     NULL),
+		    EXIT_DONE);
+		assert_string_equal(added.late, good[i]);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(add("RUN", "1.00", "EUR", "--late", bad[i],
+				     NULL),
+		    EXIT_USAGE);
+		assert_int_equal(calls, 0);
+	}
 }
 
 static void
@@ -277,6 +373,9 @@ main(void)
 	    cmocka_unit_test(c08_no_allowance_and_a_blank_one_both_mean_none),
 	    cmocka_unit_test(times_are_read_with_their_unit),
 	    cmocka_unit_test(c31_money_is_refused_when_the_item_is_added),
+	    cmocka_unit_test(c31_what_nobody_could_pay_is_refused),
+	    cmocka_unit_test(c31_a_new_price_keeps_to_the_same_limits),
+	    cmocka_unit_test(the_ladder_for_late_money_has_four_forms),
 	    cmocka_unit_test(c55_a_moment_must_say_its_zone),
 	    cmocka_unit_test(c49_an_sku_is_a_file_name_and_text),
 	    cmocka_unit_test(an_order_of_all_that_a_buyer_may_have_can_be_paid),

@@ -57,6 +57,9 @@ serve_one(struct fcgi *fcgi, struct request *request, struct reply *reply)
 	} else if (str_is(request->path, "/large")) {
 		for (int i = 0; i < 100000; i++)
 			buf_str(&reply->body, "0123456789");
+	} else if (str_is(request->path, "/cut")) {
+		buf_str(&reply->body, "0123456789");
+		reply->cut = 4;
 	} else {
 		buf_printf(&reply->body, "%s %zu;", names[got],
 		    request->body.len);

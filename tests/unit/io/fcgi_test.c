@@ -104,6 +104,27 @@ sends_a_large_answer_and_none_to_head(void **state)
 	buf_release(&out);
 }
 
+/* Its length is that of the whole, so the peer sees that it is cut. */
+static void
+sends_a_part_when_told_to(void **state)
+{
+	struct post post = {.method = "GET", .path = "/cut"};
+	struct buf request = {0};
+	struct buf answer = {0};
+	int fd = dial(socket_path);
+
+	(void)state;
+	add_request(&request, &post);
+	send_all(fd, &request);
+	(void)receive(fd, &answer);
+	(void)close(fd);
+	assert_non_null(strstr(answer.data, "Content-Length: 10\r\n"));
+	assert_string_equal(strstr(answer.data, "\r\n\r\n"), "\r\n\r\n012345");
+	buf_release(&request);
+	buf_release(&answer);
+	expect_alive();
+}
+
 static void
 takes_long_parameters(void **state)
 {
@@ -210,6 +231,7 @@ main(void)
 	    cmocka_unit_test(refuses_a_length_that_is_not_so),
 	    cmocka_unit_test(takes_a_body_of_exactly_the_most),
 	    cmocka_unit_test(sends_a_large_answer_and_none_to_head),
+	    cmocka_unit_test(sends_a_part_when_told_to),
 	    cmocka_unit_test(takes_long_parameters),
 	    cmocka_unit_test(survives_crafted_parameters),
 	    cmocka_unit_test(takes_parameters_in_pieces),

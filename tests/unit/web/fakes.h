@@ -7,6 +7,7 @@
 #define WEB_FAKES_H
 
 #include "pay/provider.h"
+#include "web/event.h"
 #include "web/route.h"
 
 #include <setjmp.h>
@@ -20,14 +21,19 @@
 #define FAKE_SECRET "0123456789abcdef0123456789abcdef"
 #define FAKE_HOLD "hld_0123456789abcdefghijkl"
 #define FAKE_BUYER "6ba7b810-9dad-81d1-80b4-00c04fd430c8"
+#define FAKE_EVENTS 4
 
 struct fake_settled {
+	/* What each of the first calls comes to; DB_OK: fake.status. */
+	enum db_status statuses[FAKE_EVENTS];
 	struct settlement last;
+	char trail[512]; /* "kind id" of each call, a line each */
 	char event_id[512];
 	char kind[16];
 	char type[64];
 	char detail[256];
 	int calls;
+	int batches;
 };
 
 struct fake_gate {
@@ -53,6 +59,7 @@ static struct fake {
 	const char *outcome;
 	const char *document;
 	const char *url;
+	int64_t ahead; /* payment_start */
 	const char *buyer; /* NULL: whoever asked */
 	/* What it was asked. */
 	int calls;
@@ -66,7 +73,10 @@ static struct fake {
 	struct fake_settled settled;
 	/* The provider's. */
 	enum verdict verdict;
-	struct event event;
+	struct hook hook; /* what was verified */
+	struct event events[FAKE_EVENTS]; /* in a body */
+	size_t event_count;
+	size_t event_next;
 	int reads;
 	int reads_freed;
 } fake;
@@ -129,6 +139,7 @@ fake_answer(struct answer *answer, const struct uuid *buyer)
 		buf_str(&answer->document, fake.document);
 	if (fake.url)
 		buf_str(&answer->url, fake.url);
+	answer->ahead = fake.ahead;
 	return DB_OK;
 }
 
@@ -245,15 +256,17 @@ db_payment_start(struct db *db, const struct payment_start *start,
 	return fake_answer(answer, start->buyer);
 }
 
-enum db_status
-db_payment_settle(struct db *db, const struct settlement *settlement,
-    struct answer *answer)
+static enum db_status
+fake_settle(const struct settlement *settlement, struct answer *answer)
 {
 	struct fake_settled *settled = &fake.settled;
+	size_t used = strlen(settled->trail);
+	size_t call = (size_t)settled->calls++;
 
-	(void)db;
-	settled->calls++;
 	settled->last = *settlement;
+	snprintf(settled->trail + used, sizeof(settled->trail) - used,
+	    "%s %.*s\n", settlement->kind, (int)settlement->event_id.len,
+	    settlement->event_id.text);
 	snprintf(settled->event_id, sizeof(settled->event_id), "%.*s",
 	    (int)settlement->event_id.len, settlement->event_id.text);
 	snprintf(settled->kind, sizeof(settled->kind), "%s", settlement->kind);
@@ -262,58 +275,27 @@ db_payment_settle(struct db *db, const struct settlement *settlement,
 	snprintf(settled->detail, sizeof(settled->detail), "%.*s",
 	    (int)settlement->detail.len,
 	    settlement->detail.len ? settlement->detail.text : "");
+	if (call < FAKE_EVENTS && settled->statuses[call] != DB_OK)
+		return settled->statuses[call];
 	return fake_answer(answer, NULL);
 }
 
-static enum verdict
-fake_verify(const struct conf *conf, const struct hook *hook)
+/* Several fail together when one does. */
+enum db_status
+db_payment_settle_all(struct db *db,
+    const struct settlement *const *settlements, struct answer *const *answers,
+    size_t n)
 {
-	(void)conf;
-	(void)hook;
-	return fake.verdict;
+	enum db_status status = DB_OK;
+
+	(void)db;
+	fake.settled.batches++;
+	for (size_t i = 0; i < n && status == DB_OK; i++)
+		status = fake_settle(settlements[i], answers[i]);
+	return status;
 }
 
-static struct event_reader *
-fake_read(const struct conf *conf, struct str body, struct event *event)
-{
-	(void)conf;
-	(void)body;
-	fake.reads++;
-	*event = fake.event;
-	return NULL;
-}
-
-static void
-fake_read_free(struct event_reader *reader)
-{
-	(void)reader;
-	fake.reads_freed++;
-}
-
-static const struct provider fake_provider = {
-    .name = "fake",
-    .verify = fake_verify,
-    .read = fake_read,
-    .read_free = fake_read_free,
-};
-
-const struct provider *
-provider_find(struct str name)
-{
-	return str_is(name, "fake") ? &fake_provider : NULL;
-}
-
-const struct provider *
-provider_default(void)
-{
-	return &fake_provider;
-}
-
-const char *
-event_kind_name(enum event_kind kind)
-{
-	return kind == EVENT_PAID ? "paid" : "unusable";
-}
+#include "web/fake_provider.h"
 
 /* Tests' own ------------------------------------------------------------- */
 
@@ -323,11 +305,13 @@ fake_setup(void **state)
 	static char secret[] = FAKE_SECRET;
 	static char none[] = "";
 	static char url[] = "https://shop.example";
+	static char stripe[] = "stripe";
 	static const char *const templates[PAGE_COUNT] = {
 	    [PAGE_ORDER] = "order {{hold}} {{state}} {{left}} {{price}} "
 			   "{{lines}} {{item_link}} {{refresh}} "
 			   "{{refund_reason}}.",
-	    [PAGE_OPENING] = "opening {{hold}} {{left}}",
+	    [PAGE_OPENING] = "opening {{hold}} {{left}} {{wait}} "
+			     "{{in_time}} {{refresh}} {{retry_in_ms}}",
 	    [PAGE_PROBLEM] = "problem {{name}}|{{title}}|{{advice}}|{{item}}|"
 			     "{{item_link}}",
 	};
@@ -337,6 +321,11 @@ fake_setup(void **state)
 	fake.conf.buyer.secret = secret;
 	fake.conf.buyer.old_secret = none;
 	fake.conf.server.public_url = url;
+	fake.conf.payment.provider = stripe;
+	fake.conf.stripe.opens_per_second = 20;
+	fake.conf.stripe.webhook_secret = none;
+	fake_provider.name = "fake";
+	fake_provider.ack = NULL;
 	for (size_t i = 0; i < PAGE_COUNT; i++)
 		buf_str(&fake.pages.text[i], templates[i] ? templates[i] : "");
 	fake.web = (struct web){.conf = &fake.conf, .pages = &fake.pages};
@@ -366,6 +355,18 @@ fake_param(const char *name, const char *value)
 	fail();
 }
 
+/* Whatever stands between a request and its answer. */
+static inline void
+fake_go_on(struct exchange *x)
+{
+	while (x->resume && x->delivery.provider)
+		event_record(&x, 1);
+	if (x->resume) {
+		fake_lane(&x->call);
+		x->resume(x);
+	}
+}
+
 /* Sends a request; its answer is in fake.reply. */
 static inline int
 fake_send(const char *method, const char *path, const char *query)
@@ -381,10 +382,7 @@ fake_send(const char *method, const char *path, const char *query)
 	buf_reset(&fake.reply.headers);
 	buf_reset(&fake.reply.body);
 	route(&fake.x);
-	if (fake.x.resume) {
-		fake_lane(&fake.x.call);
-		fake.x.resume(&fake.x);
-	}
+	fake_go_on(&fake.x);
 	exchange_release(&fake.x);
 	return fake.reply.status;
 }

@@ -64,14 +64,90 @@ says_that_it_is_opening(void **state)
 	fake_sign_in(&cookie);
 	assert_int_equal(ask(), 202);
 	assert_string_equal(fake.reply.body.data,
-	    "{\"state\":\"opening\",\"retry_in_ms\":500}");
+	    "{\"state\":\"opening\",\"retry_in_ms\":500,"
+	    "\"ready_in_ms\":1000,\"ahead\":0}");
 	assert_int_equal(ask_form(), 303);
 	assert_header("Location: /pay?id=" FAKE_HOLD "\r\n");
 	assert_int_equal(ask_page(), 200);
-	assert_header("Refresh: 1\r\n");
+	assert_lacks(&fake.reply.headers, "Refresh");
 	assert_header("Content-Type: text/html; charset=utf-8\r\n");
 	assert_string_equal(fake.reply.body.data,
-	    "opening " FAKE_HOLD " 9 min 58 s");
+	    "opening " FAKE_HOLD " 9 min 58 s A second or two: yours is next. "
+	    "yes 1 500");
+	/* The page's script asks the same address for JSON. */
+	fake_param("HTTP_ACCEPT", "application/json, application/problem+json");
+	assert_int_equal(ask_page(), 202);
+	assert_body("{\"state\":\"opening\",");
+	fake.outcome = "ready";
+	fake.url = URL;
+	assert_int_equal(ask_page(), 200);
+	assert_body("\"url\":\"" URL "\"");
+	buf_release(&cookie);
+}
+
+/* 20 in a second, and one call of a second. */
+static void
+says_how_long_it_takes(void **state)
+{
+	static const struct {
+		int64_t ahead;
+		const char *json;
+		const char *page;
+	} cases[] = {
+	    {1, "\"retry_in_ms\":500,\"ready_in_ms\":1050,\"ahead\":1}",
+		"About 1 second: 1 page is opened before yours. yes 1 500"},
+	    {240, "\"retry_in_ms\":3250,\"ready_in_ms\":13000,\"ahead\":240}",
+		"About 13 seconds: 240 pages are opened before yours. yes 4 "
+		"3250"},
+	    {2379,
+		"\"retry_in_ms\":5000,\"ready_in_ms\":119950,\"ahead\":2379}",
+		"About 119 seconds: 2379 pages are opened before yours. yes 5 "
+		"5000"},
+	    {4000, "\"ready_in_ms\":201000,\"ahead\":4000}",
+		"About 3 minutes: 4000 pages are opened before yours. yes 5 "},
+	    {10000, "\"ready_in_ms\":501000,\"ahead\":10000}",
+		"About 8 minutes: more than 10000 pages are opened before "
+		"yours. yes 5 "},
+	};
+	struct buf cookie = {0};
+
+	(void)state;
+	fake.outcome = "opening";
+	fake.document = DOCUMENT;
+	fake_sign_in(&cookie);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fake.ahead = cases[i].ahead;
+		assert_int_equal(ask(), 202);
+		assert_body(cases[i].json);
+		assert_int_equal(ask_page(), 200);
+		assert_body(cases[i].page);
+	}
+	/* 598 s are left: 11,940 more than fit, 11,939 do. */
+	fake.ahead = 11940;
+	assert_int_equal(ask_page(), 200);
+	assert_body(" no 5 ");
+	fake.ahead = 11939;
+	assert_int_equal(ask_page(), 200);
+	assert_body(" yes 5 ");
+	buf_release(&cookie);
+}
+
+/* Each provider has a pace of its own. */
+static void
+counts_at_the_pace_of_the_provider(void **state)
+{
+	static char standard[] = "standard";
+	struct buf cookie = {0};
+
+	(void)state;
+	fake.outcome = "opening";
+	fake.document = DOCUMENT;
+	fake.ahead = 30;
+	fake.conf.payment.provider = standard;
+	fake.conf.standard.calls_per_second = 5;
+	fake_sign_in(&cookie);
+	assert_int_equal(ask(), 202);
+	assert_body("\"ready_in_ms\":7000,");
 	buf_release(&cookie);
 }
 
@@ -185,6 +261,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(leads_to_the_pay_page),
 	    TEST(says_that_it_is_opening),
+	    TEST(says_how_long_it_takes),
+	    TEST(counts_at_the_pace_of_the_provider),
 	    TEST(asks_nobody_to_pay_twice),
 	    TEST(says_no_in_each_way),
 	    TEST(wants_a_cookie_of_ours_for_a_link),
