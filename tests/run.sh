@@ -1,6 +1,6 @@
 #!/bin/bash
 # run.sh [SUITE...]: runs the tests and counts them. Suites, in order: unit, sql,
-# isolation, flow, single, browser, sanitize, threads. Each has what it needs of its own: a
+# isolation, flow, single, faults, browser, sanitize, threads. Each has what it needs of its own: a
 # throwaway cluster, a demo shop on free ports. The last line is
 # "N passed, N failed"; a suite that ran no test is a failure.
 set -uo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 1
 # shellcheck source=app/demo/conf.sh
 . app/demo/conf.sh
 
-ALL=(unit sql isolation flow single browser sanitize threads)
+ALL=(unit sql isolation flow single faults browser sanitize threads)
 OUT=$ROOT/build/test
 # No unit test program, no file of another suite may take longer.
 UNIT_SECONDS=60
@@ -345,6 +345,17 @@ suite_single() {
 	unset LASTPAIR_SERVER_BATCH_MAX
 }
 
+# --- faults: money while the provider, the workers and the cashier fail
+
+suite_faults() {
+	export LASTPAIR_STRIPE_OPENS_PER_SECOND=100 LASTPAIR_STRIPE_ENDS_PER_SECOND=100
+	export LASTPAIR_STRIPE_REFUNDS_PER_SECOND=100 LASTPAIR_STRIPE_LOOKS_PER_SECOND=100
+	export LASTPAIR_STRIPE_CALLS_PER_SECOND=400 LASTPAIR_STRIPE_TIMEOUT_MS=2000
+	export LASTPAIR_PAYMENT_RECONCILE_MINUTES=0
+	pages faults faults build
+	unset "${!LASTPAIR_STRIPE_@}" LASTPAIR_PAYMENT_RECONCILE_MINUTES
+}
+
 suite_browser() {
 	pages browser browser build
 }
@@ -409,7 +420,7 @@ main() {
 	done
 	mkdir -p "$OUT"
 	case " $* " in
-	*" flow "* | *" single "* | *" browser "* | *" sanitize "* | \
+	*" flow "* | *" single "* | *" faults "* | *" browser "* | *" sanitize "* | \
 		*" threads "*) npm_ready ;;
 	esac
 	environment

@@ -76,6 +76,7 @@ static const struct pg_statement statements[] = {
     {"clock_forward", "select sandbox.clock_forward($1)", "bigint", "text"},
     {"seed_show", "select sandbox.seed_show()", "", "text"},
     {"seed_set", "select sandbox.seed_set($1)", "text", "text"},
+    {"alias_add", "select sandbox.alias_add($1, $2)", "text,text", "text"},
     {"fault_add", "select sandbox.fault_add($1, $2, $3, $4, $5, $6)",
 	"text,text,integer,integer,bigint,bigint", "bigint"},
     {"fault_clear", "select sandbox.fault_clear($1)", "bigint", "bigint"},

@@ -186,6 +186,9 @@ enum db_status
 db_sandbox_seed_show(struct db *db, struct buf *seed);
 enum db_status
 db_sandbox_seed_set(struct db *db, struct str seed, struct buf *now);
+/* What this run made up is known as that in all runs. */
+enum db_status
+db_sandbox_alias_add(struct db *db, struct str name, struct str as);
 
 struct sandbox_fault_new {
 	struct str target;

@@ -132,6 +132,21 @@ db_sandbox_seed_set(struct db *db, struct str seed, struct buf *now)
 	return status;
 }
 
+enum db_status
+db_sandbox_alias_add(struct db *db, struct str name, struct str as)
+{
+	struct buf texts[2] = {0};
+	struct buf known = {0};
+	const char *values[] = {db_value(&texts[0], name),
+	    db_value(&texts[1], as)};
+	enum db_status status = db_text(db, "alias_add", values, 2, &known);
+
+	buf_release(&known);
+	buf_release(&texts[0]);
+	buf_release(&texts[1]);
+	return status;
+}
+
 static enum db_status
 number_call(struct db *db, const char *name, const char *const *values,
     size_t count, int64_t *number)

@@ -13,6 +13,7 @@ static const struct {
     {"POST", "/sandbox/clock", lever_clock_forward},
     {"GET", "/sandbox/seed", lever_seed_show},
     {"POST", "/sandbox/seed", lever_seed_set},
+    {"POST", "/sandbox/alias", lever_alias_add},
     {"GET", "/sandbox/faults", lever_fault_list},
     {"POST", "/sandbox/faults", lever_fault_add},
     {"POST", "/sandbox/faults/clear", lever_fault_clear_all},

@@ -5,6 +5,7 @@
  *   POST /sandbox/clock                 {"forward_ms":0}
  *   GET  /sandbox/seed
  *   POST /sandbox/seed                  {"seed":"text"}
+ *   POST /sandbox/alias                 {"name":"hld_…","as":"buyer 7"}
  *   GET  /sandbox/faults
  *   POST /sandbox/faults                {"target","kind","percent":100,
  *                                        "times":null,"ms":null}

@@ -76,6 +76,8 @@ lever_seed_show(const struct lever *lever);
 void
 lever_seed_set(const struct lever *lever);
 void
+lever_alias_add(const struct lever *lever);
+void
 lever_clock_show(const struct lever *lever);
 void
 lever_clock_forward(const struct lever *lever);

@@ -114,6 +114,19 @@ lever_seed_set(const struct lever *lever)
 }
 
 void
+lever_alias_add(const struct lever *lever)
+{
+	struct str name = lever_text(lever, "name");
+	struct str as = lever_text(lever, "as");
+	enum db_status status = DB_REFUSED;
+
+	if (name.len && as.len)
+		status =
+		    db_sandbox_alias_add(lever->x->web->db, name, as);
+	lever_found(lever, status, true);
+}
+
+void
 lever_clock_show(const struct lever *lever)
 {
 	struct buf out = {0};

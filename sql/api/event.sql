@@ -202,8 +202,8 @@ begin
     if p_outcome = 'unusable' or (p_outcome = 'person'
         and p_event.kind in ('paid', 'refund') and not exists (
             select from data.task t
-            where t.kind in ('mismatch', 'refund_failed')
-                and (t.payment_id = (api.event_payment(p_event)).payment_id)))
+            where t.kind in ('mismatch', 'refund_failed') and t.hold_id
+                = (api.event_payment(p_event)).hold_id))
     then
         perform api.task_add('unclear', 'event ' || p_event.event_seq,
             (select hold_id from data.hold where id = p_event.hold),
@@ -249,20 +249,25 @@ language plpgsql as $$
 declare
     target record;
 begin
-    select p.*, h.id as hold_name into target
+    -- In an event a name has no order of its own; as h.id it would be looked
+    -- for without the index.
+    select p.*, h.id collate "default" as hold_name into target
     from data.payment p join data.hold h using (hold_id)
     where p.payment_id = p_payment_id;
     perform api.event_apply(parked.event_seq) from (
         select e.event_seq from data.event e
-        where e.outcome = 'unmatched' and e.provider = target.provider
+        where (e.outcome = 'unmatched') is true
+            and e.provider = target.provider
             and e.hold = target.hold_name
         union
         select e.event_seq from data.event e
-        where e.outcome = 'unmatched' and e.provider = target.provider
+        where (e.outcome = 'unmatched') is true
+            and e.provider = target.provider
             and e.session_id = target.session_id
         union
         select e.event_seq from data.event e
-        where e.outcome = 'unmatched' and e.provider = target.provider
+        where (e.outcome = 'unmatched') is true
+            and e.provider = target.provider
             and e.payment_ref = target.payment_ref
         order by 1) parked;
 end
@@ -292,8 +297,10 @@ language plpgsql stable as $$
 declare
     target data.payment;
 begin
-    select * into target from data.payment p
-    where p.key = p_event.key and p.provider = p_event.provider
+    -- In two steps each, as api.payment_named.
+    select * into target from (select * from data.payment
+        where key = p_event.key offset 0) p
+    where p.provider = p_event.provider
         and (p.session_id is null or p_event.session_id is null
             or p.session_id = p_event.session_id)
         and (p.payment_ref is null or p_event.payment_ref is null
@@ -308,10 +315,7 @@ begin
                 or p.payment_ref = p_event.payment_ref);
     end if;
     if target.payment_id is null and p_event.payment_ref is not null then
-        select * into target from data.payment
-        where provider = p_event.provider
-            and payment_ref = p_event.payment_ref
-        order by payment_id limit 1;
+        target := api.payment_named(p_event.provider, p_event.payment_ref);
     end if;
     if target.payment_id is null and p_event.session_id is not null then
         select * into target from data.payment
@@ -326,9 +330,10 @@ begin
         order by p.payment_id limit 1;
     end if;
     if target.payment_id is null and p_event.hold is not null then
-        select p.* into target
-        from data.payment p join data.hold h using (hold_id)
-        where p.provider = p_event.provider and h.id = p_event.hold
+        select * into target from (select * from data.payment
+            where hold_id = (select hold_id from data.hold
+                where id = p_event.hold) offset 0) p
+        where p.provider = p_event.provider
             and (p.session_id is null or p_event.session_id is null)
             and (p_event.payment_ref is null or (p.payment_ref is null
                 -- What goes back may be another page's: its money tells.

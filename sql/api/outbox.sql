@@ -10,13 +10,15 @@ create function api.outbox_add(
 returns void
 language plpgsql as $$
 begin
-    if p_kind in ('fetch', 'refund') then
+    if p_kind = 'refund' then
         update data.outbox set done_at = null, stuck = false, try = 0,
             next_try = p_at
-        where kind = p_kind and done_at is not null
-            and case when p_refund_id is null
-                then payment_id = p_payment_id and refund_id is null
-                else refund_id = p_refund_id end;
+        where refund_id = p_refund_id and done_at is not null;
+    elsif p_kind = 'fetch' then
+        update data.outbox set done_at = null, stuck = false, try = 0,
+            next_try = p_at
+        where kind = p_kind and payment_id = p_payment_id
+            and refund_id is null and done_at is not null;
     end if;
     insert into data.outbox (kind, payment_id, hold_id, refund_id, key,
         next_try)
@@ -48,7 +50,7 @@ language plpgsql as $$
 begin
     perform api.outbox_close(outbox_id) from data.outbox
     where payment_id = p_payment_id and kind in ('open', 'expire')
-        and done_at is null;
+        and refund_id is null and done_at is null;
 end
 $$;
 
@@ -59,7 +61,7 @@ begin
     update data.outbox o set next_try = clock_timestamp()
     from data.payment p
     where p.payment_id = o.payment_id and p.hold_id = p_hold_id
-        and o.kind = 'expire' and o.done_at is null;
+        and o.kind = 'expire' and o.refund_id is null and o.done_at is null;
     perform pg_notify('lastpair_cashier', '');
 end
 $$;
@@ -86,7 +88,8 @@ begin
     perform api.cashier_forget(greatest(p_open, 20), moment);
     due := array(select o.outbox_id
             from outbox o join payment p on p.payment_id = o.payment_id
-            where o.kind = 'open' and o.done_at is null and not o.stuck
+            where (o.kind = 'open' and o.done_at is null and not o.stuck)
+                is true
                 and o.next_try <= moment and p.provider = p_provider
             order by o.hold_id limit p_open for update of o skip locked)
         || api.cashier_due(p_provider, 'expire', p_expire, moment)
@@ -131,25 +134,28 @@ $$;
 create function api.cashier_forget(p_limit integer, p_now timestamptz)
 returns void
 language plpgsql as $$
-begin
-    with ended as (
+declare
+    ended bigint[] := array(
         select p.payment_id
         from (select o.payment_id from data.outbox o
-            where o.kind = 'open' and o.try = 0
-                and o.done_at is null and not o.stuck
-                and o.next_try <= p_now
+            where (o.kind = 'open' and o.done_at is null and not o.stuck)
+                is true
+                and o.try = 0 and o.next_try <= p_now
             order by o.hold_id limit p_limit) o
         join data.payment p on p.payment_id = o.payment_id
         join data.hold h on h.hold_id = p.hold_id
         where h.state <> 'held' or h.expires_at <= p_now
-        for update of p skip locked),
-    unasked as (
-        update data.outbox o set done_at = p_now from ended e
-        where o.kind = 'open' and o.payment_id = e.payment_id and o.try = 0
+        for update of p skip locked);
+begin
+    with unasked as (
+        update data.outbox o set done_at = p_now
+        where o.kind = 'open' and o.payment_id = any (ended)
+            and o.refund_id is null and o.try = 0
             and o.done_at is null and not o.stuck
         returning o.payment_id)
-    update data.payment p set state = 'expired' from unasked u
-    where p.payment_id = u.payment_id and p.state = 'opening';
+    select array_agg(payment_id) into ended from unasked;
+    update data.payment set state = 'expired'
+    where payment_id = any (ended) and state = 'opening';
 end
 $$;
 
@@ -190,7 +196,8 @@ declare
     bought hold;
     hold_name text;
     early boolean := exists (select from event e
-        where e.session_id = p_session_id and e.outcome = 'unmatched');
+        where e.session_id = p_session_id
+            and (e.outcome = 'unmatched') is true);
 begin
     select h.id into hold_name
     from outbox o join hold h using (hold_id)
@@ -204,9 +211,8 @@ begin
     set session_id = coalesce(p.session_id, p_session_id), url = p_url,
         state = case p.state when 'opening' then 'open' else p.state end,
         opened_at = clock_timestamp()
-    from outbox o
-    where o.outbox_id = p_outbox_id and p.payment_id = o.payment_id
-        and p.opened_at is null
+    where p.opened_at is null and p.payment_id = (
+        select payment_id from outbox where outbox_id = p_outbox_id)
     returning p.* into target;
     perform api.outbox_close(p_outbox_id);
     if target.payment_id is null then
@@ -228,9 +234,9 @@ $$;
 create function api.cashier_expired(p_outbox_id bigint) returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
-    update payment p set state = 'expired' from outbox o
-    where o.outbox_id = p_outbox_id and p.payment_id = o.payment_id
-        and p.state in ('open', 'opening');
+    update payment set state = 'expired'
+    where state in ('open', 'opening') and payment_id = (
+        select payment_id from outbox where outbox_id = p_outbox_id);
     perform api.outbox_close(p_outbox_id);
 end
 $$;
@@ -239,8 +245,9 @@ $$;
 create function api.cashier_done(p_outbox_id bigint) returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
-    perform 1 from payment p join outbox o using (payment_id)
-    where o.outbox_id = p_outbox_id for update of p;
+    perform 1 from payment where payment_id = (
+        select payment_id from outbox where outbox_id = p_outbox_id)
+    for update;
     perform api.outbox_close(p_outbox_id);
 end
 $$;
@@ -320,9 +327,9 @@ declare
     call data.outbox;
     lives boolean;
 begin
-    update data.payment p set state = 'refused' from data.outbox o
-    where o.outbox_id = p_outbox_id and o.kind = 'open'
-        and p.payment_id = o.payment_id and p.state = 'opening';
+    update data.payment set state = 'refused'
+    where state = 'opening' and payment_id = (select payment_id
+        from data.outbox where outbox_id = p_outbox_id and kind = 'open');
     update data.outbox set stuck = true, last_error = left(p_error, 500)
     where outbox_id = p_outbox_id and done_at is null
     returning * into call;

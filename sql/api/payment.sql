@@ -26,14 +26,16 @@ declare
     seen record;
     moment timestamptz;
     early boolean := exists (
-        select from event e where e.hold = p_id and e.outcome = 'unmatched');
+        select from event e where e.hold = p_id
+            and (e.outcome = 'unmatched') is true);
 begin
     ahead := 0;
     -- Who asks again while the page is being opened changes nothing: one look,
     -- no lock, so no commit that the disk must confirm.
     select h as hold, p as payment into seen from hold h
-    left join payment p on p.hold_id = h.hold_id and p.attempt = (
-        select max(attempt) from payment where hold_id = h.hold_id)
+    left join lateral (select * from payment
+        where payment.hold_id = h.hold_id
+        order by attempt desc limit 1) p on true
     where h.id = p_id;
     target := seen.hold;
     latest := seen.payment;
@@ -94,7 +96,7 @@ language plpgsql stable as $$
 begin
     return (select count(*) from (
         select from data.outbox o
-        where o.kind = 'open' and o.done_at is null and not o.stuck
+        where (o.kind = 'open' and o.done_at is null and not o.stuck) is true
             and o.hold_id < p_hold_id limit 10000) earlier);
 end
 $$;
@@ -126,7 +128,7 @@ begin
     perform api.outbox_close(o.outbox_id)
     from data.payment p join data.outbox o using (payment_id)
     where p.hold_id = p_hold.hold_id and p.payment_id <> made.payment_id
-        and o.kind = 'open' and o.done_at is null;
+        and o.kind = 'open' and o.refund_id is null and o.done_at is null;
     perform api.outbox_add('open', made.payment_id, made.key, p_now);
     return made;
 end
@@ -169,9 +171,8 @@ begin
         and coalesce(p_event.payment_ref, p_event.session_id) is not null
         and exists (select from data.payment p
             where p.hold_id = h.hold_id and p.provider = p_event.provider)
-        and not exists (select from data.payment p
-            where p.provider = p_event.provider
-                and p.payment_ref = p_event.payment_ref)
+        and (api.payment_named(p_event.provider, p_event.payment_ref))
+            .payment_id is null
     on conflict (key) do nothing
     returning * into made;
     return made;
@@ -187,6 +188,24 @@ begin
 end
 $$;
 
+-- The payment that goes by the provider's name p_payment_ref; if several, one
+-- that has been paid. NULL when none does.
+create function api.payment_named(p_provider text, p_payment_ref text)
+returns data.payment
+language plpgsql stable as $$
+declare
+    target data.payment;
+begin
+    -- In two steps: an index that begins with the provider would do, too, as
+    -- long as there are few payments.
+    select * into target from (select * from data.payment
+        where payment_ref = p_payment_ref offset 0) p
+    where p.provider = p_provider
+    order by p.captured desc, p.payment_id limit 1;
+    return target;
+end
+$$;
+
 -- Learns the provider's names for a payment. One that another payment is known
 -- by stays that one's.
 create function api.payment_learn(
@@ -195,9 +214,9 @@ returns void
 language plpgsql as $$
 begin
     update data.payment p
-    set payment_ref = coalesce(p.payment_ref, case when not exists (
-            select from data.payment q where q.provider = p.provider
-                and q.payment_ref = p_payment_ref) then p_payment_ref end),
+    set payment_ref = coalesce(p.payment_ref, case when
+            (api.payment_named(p.provider, p_payment_ref)).payment_id is null
+            then p_payment_ref end),
         session_id = coalesce(p.session_id, case when not exists (
             select from data.payment q where q.provider = p.provider
                 and q.session_id = p_session_id) then p_session_id end)
@@ -216,9 +235,8 @@ declare
     moment timestamptz := clock_timestamp();
 begin
     select * into target from data.payment where payment_id = p_payment_id;
-    if target.captured > 0 or exists (select from data.payment p
-        where p.provider = target.provider and p.payment_ref = p_payment_ref
-            and p.captured > 0)
+    if target.captured > 0 or (api.payment_named(
+        target.provider, p_payment_ref)).captured > 0
     then
         if target.captured > 0 then
             perform api.payment_learn(p_payment_id, null, p_payment_ref);

@@ -30,6 +30,7 @@ grant execute on function
     sandbox.refund_get(text),
     sandbox.refund_list(jsonb),
     sandbox.seed_set(text),
+    sandbox.alias_add(text, text),
     sandbox.seed_show(),
     sandbox.session_bank(text, text, bigint),
     sandbox.session_create(text, jsonb, text, text, text),

@@ -212,8 +212,13 @@ function apply(answer) {
 	return true;
 }
 
+function isReturning() {
+	return ["owed", "pending"].includes(main.dataset.refundState);
+}
+
 function plan() {
-	const pace = isJustBack() ? RETURN_PACE_MS : PACE_MS[state];
+	const pace = isJustBack() ? RETURN_PACE_MS : PACE_MS[state] ??
+		(isReturning() ? PACE_MS.refund_owed : null);
 
 	clearTimeout(timer);
 	if (failures > 0)

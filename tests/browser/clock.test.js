@@ -6,11 +6,11 @@ const assert = require("node:assert/strict");
 const fs = require("node:fs");
 const { suite, SHOP } = require("./lib/suite.js");
 const { onSale, ahead, taken, become, age, shop } = require("./lib/site.js");
-const { button, atProvider, says } = require("./lib/steps.js");
+const { button, atProvider, says, clockOf, exact } =
+	require("./lib/steps.js");
 const { until } = require("../flow/lib/wait.js");
 
 const HOUR_MS = 3600000;
-const clockOf = (page) => page.locator(".clock:visible");
 
 // A visitor on the page of a hold of his own with so many seconds left.
 async function holding(visit, left = 600, options = {}) {
@@ -22,22 +22,6 @@ async function holding(visit, left = 600, options = {}) {
 	await visitor.open(`/order/${one.hold}`);
 	await visitor.panel("held");
 	return { ...one, item, visitor, page: visitor.page };
-}
-
-// The page shows what is left, within a second.
-async function exact(page, { buyer, hold }) {
-	let seen = "";
-	await until("the clock is right", async () => {
-		const before = (await buyer.hold(hold)).json.expires_in_ms;
-		const text = await clockOf(page).innerText();
-		const after = (await buyer.hold(hold)).json.expires_in_ms;
-		const [, minutes, seconds] = /^(\d\d):(\d\d)$/.exec(text) || [];
-		const shown = (Number(minutes) * 60 + Number(seconds)) * 1000;
-		seen = `${text}, left ${after} to ${before} ms`;
-		return shown <= before + 1000 && shown >= after - 1000;
-	}, { within: 3000 }).catch((error) => {
-		throw new Error(`${error.message}: ${seen}`);
-	});
 }
 
 suite("C16: the device's clock", (check) => {

@@ -7,7 +7,7 @@ const { suite, SHOP } = require("./lib/suite.js");
 const { inspect } = require("./lib/look.js");
 const { onSale, taken, bought, become, age, ageChecking, shop, pay,
 	provider } = require("./lib/site.js");
-const { button } = require("./lib/steps.js");
+const { button, exact } = require("./lib/steps.js");
 const { until } = require("../flow/lib/wait.js");
 
 // What the document of a hold says besides, and what the page makes of it.
@@ -244,6 +244,23 @@ suite("a pay page that waits for its turn", (check) => {
 					.getByText("Your time ends before it is your turn")
 					.waitFor();
 				await inspect(page, "order-opening-too-long");
+			});
+		});
+
+	check("C16: the countdown before the pay page, on a device an hour ahead",
+		async (visit) => {
+			const one = await taken(await onSale());
+			const visitor = await visit({ wall: 3600000 });
+			const { page } = visitor;
+			await become(visitor, one);
+			await shop.frozen([shop.processOf("cashier")], async () => {
+				await one.buyer.pay(one.hold);
+				await age(one.hold, 120);
+				await visitor.open(`/pay?id=${one.hold}`);
+				await exact(page, one);
+				await age(one.hold, 120);
+				await page.reload();
+				await exact(page, one);
 			});
 		});
 

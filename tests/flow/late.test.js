@@ -54,7 +54,7 @@ test("C11: paid late, none free: refunded once, and the page says why",
 		const { json } = await b1.buyer.hold(b1.hold);
 		assert.equal(json.state, "released");
 		assert.deepEqual(json.refund,
-			{ state: "succeeded", reason: "paid_late" });
+			{ state: "succeeded", reason: "paid_late", amount: 2500 });
 		const refunds = await provider.refunds(intent);
 		assert.equal(refunds.length, 1);
 		assert.equal(refunds[0].amount, 2500);
@@ -68,7 +68,8 @@ test("C11: paid late, none free: refunded once, and the page says why",
 		assert.equal(again.status, 200);
 		assert.equal((await provider.refunds(intent)).length, 1);
 		const order = await shop.order(b1.hold);
-		assert.equal(order.payments[0].refund.key, `refund-${b1.hold}`);
+		assert.deepEqual(order.payments[0].refunds.map(({ key }) => key),
+			[`refund-${b1.hold}`]);
 		await shop.audit();
 	});
 
@@ -131,46 +132,11 @@ test("a refund that fails later is a person's business", async () => {
 	const [refund] = await provider.refunds(intent);
 	await provider.refundFails(refund.id);
 	await turns(buyer, hold, "refund_failed");
-	const audit = await shop.lastpair("audit");
-	assert.equal(audit.status, 0, audit.err);
-	assert.ok(audit.out.includes(hold), "not on the list of persons");
+	assert.deepEqual(await shop.taskKinds(hold), ["refund_failed"]);
 	// Older news does not bring it back.
 	await stripe.send(stripe.event("refund.updated", refund));
 	assert.equal((await buyer.page(hold)).state, "refund_failed");
 });
-
-test("C32: partial refund and dispute of a paid order: noted, no stock moves",
-	async () => {
-		const item = await shop.item({ total: 3, "per-buyer": 3 });
-		const buyer = new Buyer();
-		const { json } = await buyer.take(item, 3);
-		await press(await pageOf(buyer, json.id), "pay");
-		await turns(buyer, json.id, "paid");
-		const { payment_intent: intent } = await provider.session(json.id);
-		const before = await shop.stock(item);
-		const events = [
-			stripe.event("refund.created", { id: stripe.id("re_"),
-				object: "refund", amount: 2500, currency: "eur",
-				payment_intent: intent, status: "succeeded", metadata: {} }),
-			stripe.event("charge.refunded", { id: stripe.id("ch_"),
-				object: "charge", amount: 7500, amount_refunded: 2500,
-				currency: "eur", payment_intent: intent, metadata: {} }),
-			stripe.event("charge.dispute.created", { id: stripe.id("du_"),
-				object: "dispute", amount: 7500, currency: "eur",
-				payment_intent: intent, status: "needs_response",
-				metadata: {} }),
-			stripe.event("charge.dispute.closed", { id: stripe.id("du_"),
-				object: "dispute", amount: 7500, currency: "eur",
-				payment_intent: intent, status: "won", metadata: {} }),
-		];
-		for (const event of [...events, ...events])
-			assert.equal((await stripe.send(event)).status, 200);
-		assert.equal((await stripe.inbox(events[0].id)).outcome, "person");
-		assert.equal((await stripe.inbox(events[2].id)).outcome, "person");
-		assert.deepEqual(await shop.stock(item), before);
-		assert.equal((await buyer.page(json.id)).state, "paid");
-		await shop.audit();
-	});
 
 // The success event meets the sweep at the end of the hold: each unit ends
 // one way. Both sides through the functions that the processes call.
@@ -202,8 +168,9 @@ test("C14: payment against sweep, 200 rounds: sold or free, never both",
 			await Promise.all([
 				payer.run(`select api.payment_settle('stripe',
 					${quote(stripe.id("evt_"))}, 'checkout.session.completed',
-					'paid', ${quote(hold)}, null, ${quote(stripe.id("pi_"))},
-					null, null, 2500, 'EUR', null, '{}')`),
+					'paid', null, ${quote(hold)}, null,
+					${quote(stripe.id("pi_"))}, null, null, 2500, 'EUR',
+					null, '{}')`),
 				sweeper.run("select * from api.sweep(500)"),
 			]);
 		}

@@ -11,6 +11,16 @@ return ('x' || left(md5(concat_ws('/', p_seed, (p_fault).target,
         (p_fault).kind, (p_fault).ms, p_subject, p_n)), 8))::bit(32)::bigint
     % 100 < (p_fault).percent;
 
+-- A subject that names a hold, by the name that the hold has in every run.
+create function sandbox.subject_known(p_subject text) returns text
+language sql stable
+begin atomic
+    select coalesce((select replace(p_subject, a.name, a.known_as)
+        from sandbox_data.alias a
+        where a.name = substring(p_subject from 'hld_[A-Za-z0-9_-]{22}')),
+        p_subject);
+end;
+
 -- The oldest fault of these that strikes, written down; no row when none
 -- does. Those with a number of strikes are counted one after the other.
 create function sandbox.fault_strike(
@@ -25,7 +35,8 @@ begin
         from sandbox_data.fault f cross join sandbox_data.setting s
         where f.cleared_at is null and f.target = any (p_targets)
             and f.kind = any (p_kinds)
-            and sandbox.fault_hits(s.seed, f, p_subject, p_n)
+            and sandbox.fault_hits(s.seed, f,
+                sandbox.subject_known(p_subject), p_n)
         order by f.fault_id
     loop
         if chosen.times is not null then
@@ -168,6 +179,16 @@ language sql stable security definer
 set search_path = sandbox_data, pg_temp
 begin atomic
     select seed from sandbox_data.setting;
+end;
+
+-- Gives what a run makes up a name that all runs have.
+create function sandbox.alias_add(p_name text, p_as text) returns text
+language sql volatile security definer
+set search_path = sandbox_data, pg_temp
+begin atomic
+    insert into sandbox_data.alias values (p_name, p_as)
+    on conflict (name) do update set known_as = excluded.known_as
+    returning known_as;
 end;
 
 -- A new run: nobody has come yet.

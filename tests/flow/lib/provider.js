@@ -70,6 +70,26 @@ async function bank(hold, outcome) {
 
 const refundFails = (id) => lever(`refunds/${id}/fail`);
 
+// What somebody does at the provider's dashboard, and what the bank does.
+const refundThere = (id, amount) => lever(`payments/${id}/refund`,
+	amount === undefined ? {} : { amount });
+const dispute = (id) => lever(`payments/${id}/dispute`);
+const closeDispute = (id, outcome) =>
+	lever(`disputes/${id}/close`, { outcome });
+
+// Adds a fault; how often it has struck.
+async function fault(target, kind, more = {}) {
+	const { fault: added } = await lever("faults",
+		{ target, kind, ...more });
+	return async () => {
+		const { json } = await request("GET", "/sandbox/faults",
+			{ base: PAY });
+		return json.find(({ fault: id }) => id === added).struck;
+	};
+}
+
+const noFaults = () => lever("faults/clear");
+
 // Sends all webhooks of a hold once more.
 async function resend(hold) {
 	const { id } = await session(hold);
@@ -86,5 +106,5 @@ async function resend(hold) {
 	return events.size;
 }
 
-module.exports = { session, sessionCount, intent, refunds, payAnyway, bank,
-	refundFails, resend };
+module.exports = { ask, session, sessionCount, intent, refunds, payAnyway, bank,
+	refundFails, refundThere, dispute, closeDispute, fault, noFaults, resend };

@@ -71,6 +71,19 @@ sum(total + allowance - held - sold)::bigint as free
 from data.stock join data.item using (item_id) where sku = ${quote(name)}`);
 }
 
+// What waits for a person; with a hold, what is about that.
+async function tasks(hold) {
+	const listed = await lastpair("task", "list", "--json");
+	assert.equal(listed.status, 0, listed.err);
+	return listed.json().filter((task) => !hold || task.hold === hold);
+}
+
+const taskKinds = async (hold) => (await tasks(hold))
+	.map(({ kind }) => kind);
+
+// What the shop's processes have written since they were last started.
+const log = () => fs.readFileSync(`${STATE}/log/serve.log`, "utf8");
+
 // Every promise that a query can check.
 async function audit() {
 	const done = await lastpair("audit");
@@ -121,9 +134,8 @@ function childrenOf(parent) {
 function processes() {
 	const alive = new Set(childrenOf(pidOf("serve")));
 	const found = new Map();
-	const log = fs.readFileSync(`${STATE}/log/serve.log`, "utf8");
 	for (const [, name, pid] of
-		log.matchAll(/started ([a-z]+(?: \d+)?) as pid (\d+)/g))
+		log().matchAll(/started ([a-z]+(?: \d+)?) as pid (\d+)/g))
 		if (alive.has(Number(pid)))
 			found.set(name, Number(pid));
 	return found;
@@ -215,6 +227,6 @@ async function frozen(pids, work) {
 
 module.exports = { STATE, BIN, CONF, SANITIZED, lastpair, lastpairWith, sku,
 	item, show,
-	order, stock, audit, setting, pidOf, isAlive, childrenOf, processes,
+	order, stock, tasks, taskKinds, log, audit, setting, pidOf, isAlive, childrenOf, processes,
 	processOf, workers, rss, cheap, descriptors, reload, withSettings,
 	frozen, until };
