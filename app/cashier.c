@@ -15,7 +15,9 @@
 #include "io/db.h"
 #include "io/http.h"
 #include "pay/provider.h"
+#include "reconcile.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -69,7 +71,8 @@ cashier_may_ask(const struct cashier *c)
 	return c->failures == 0 || clock_monotonic_ms() >= c->away_until_ms;
 }
 
-/* Notes how the database did; false when it is away. */
+/* Notes how the database did, which the log has from io; false when it is
+ * away. */
 static bool
 cashier_weigh(struct cashier *c, enum db_status status)
 {
@@ -77,13 +80,10 @@ cashier_weigh(struct cashier *c, enum db_status status)
 	unsigned char chance;
 
 	if (!is_away(status)) {
-		if (c->failures > 0)
-			log_info("the database is back");
 		c->failures = 0;
 		return true;
 	}
-	if (c->failures++ == 0)
-		log_warn("could not reach the database: %s", db_error(c->db));
+	c->failures++;
 	for (int i = 1; i < c->failures && ms < AWAY_MAX_MS; i++)
 		ms *= 2;
 	ms = ms < AWAY_MAX_MS ? ms : AWAY_MAX_MS;
@@ -298,19 +298,6 @@ cashier_loop(struct cashier *c)
 			 "again under their keys");
 }
 
-/* Whether its calls can be made: also those of one that new payments do not go
- * to any more. */
-static bool
-provider_is_set_up(const struct conf *conf, const struct provider *provider)
-{
-	if (provider == provider_current(conf))
-		return true;
-	if (strcmp(provider->name, "standard") == 0)
-		return conf->standard.url[0] &&
-		    conf->standard.webhook_secret[0];
-	return conf->stripe.open_key[0] && conf->stripe.refund_key[0];
-}
-
 static void
 cashier_open(struct cashier *c, const struct conf *conf)
 {
@@ -338,11 +325,35 @@ cashier_close(struct cashier *c)
 	db_close(c->db);
 }
 
+static void *
+books_main(void *conf)
+{
+	reconcile_loop(conf, &stopping);
+	return NULL;
+}
+
+/* The books are compared in a thread of its own, that no signal goes to: it
+ * may take its time, and holds no call up. */
+static void
+books_start(pthread_t *thread, const struct conf *conf)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (pthread_create(thread, NULL, books_main, (void *)(uintptr_t)conf) !=
+	    0)
+		log_bug("cannot start a thread");
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 int
 cashier_run(const struct conf *conf)
 {
+	bool compares = conf->payment.reconcile_minutes > 0;
 	struct cashier c;
 	struct sigaction action;
+	pthread_t books;
 
 	memset(&action, 0, sizeof(action));
 	sigemptyset(&action.sa_mask);
@@ -353,7 +364,11 @@ cashier_run(const struct conf *conf)
 	action.sa_handler = cashier_on_term;
 	sigaction(SIGTERM, &action, NULL);
 	cashier_open(&c, conf);
+	if (compares)
+		books_start(&books, conf);
 	cashier_loop(&c);
 	cashier_close(&c);
+	if (compares)
+		pthread_join(books, NULL);
 	return 0;
 }

@@ -412,9 +412,6 @@ ALTER TABLE ONLY data.mail
 ALTER TABLE ONLY data.outbox
     ADD CONSTRAINT outbox_pkey PRIMARY KEY (outbox_id);
 
-ALTER TABLE ONLY data.outbox
-    ADD CONSTRAINT outbox_refund_id_key UNIQUE (refund_id);
-
 ALTER TABLE ONLY data.payment
     ADD CONSTRAINT payment_hold_id_attempt_key UNIQUE (hold_id, attempt);
 
@@ -459,11 +456,11 @@ ALTER TABLE ONLY data.task
 
 CREATE INDEX event_outcome ON data.event USING btree (outcome, event_seq);
 
-CREATE INDEX event_unmatched ON data.event USING btree (hold) WHERE (outcome = 'unmatched'::text);
+CREATE INDEX event_waits_hold ON data.event USING btree (hold) WHERE (((outcome = 'unmatched'::text) IS TRUE) AND (hold IS NOT NULL));
 
-CREATE INDEX event_unmatched_payment ON data.event USING btree (payment_ref) WHERE (outcome = 'unmatched'::text);
+CREATE INDEX event_waits_payment ON data.event USING btree (payment_ref) WHERE (((outcome = 'unmatched'::text) IS TRUE) AND (payment_ref IS NOT NULL));
 
-CREATE INDEX event_unmatched_session ON data.event USING btree (session_id) WHERE (outcome = 'unmatched'::text);
+CREATE INDEX event_waits_session ON data.event USING btree (session_id) WHERE (((outcome = 'unmatched'::text) IS TRUE) AND (session_id IS NOT NULL));
 
 CREATE INDEX hold_line_due ON data.hold_line USING btree (item_id, expires_at) WHERE ((state = 'held'::text) IS TRUE);
 
@@ -475,7 +472,7 @@ CREATE INDEX mail_due ON data.mail USING btree (next_try) WHERE ((done_at IS NUL
 
 CREATE INDEX outbox_due ON data.outbox USING btree (kind, next_try) WHERE ((done_at IS NULL) AND (NOT stuck));
 
-CREATE INDEX outbox_open ON data.outbox USING btree (hold_id) WHERE ((kind = 'open'::text) AND (done_at IS NULL) AND (NOT stuck));
+CREATE INDEX outbox_open ON data.outbox USING btree (hold_id) WHERE (((kind = 'open'::text) AND (done_at IS NULL) AND (NOT stuck)) IS TRUE);
 
 CREATE INDEX payment_paid ON data.payment USING btree (paid_at) WHERE (paid_at IS NOT NULL);
 
@@ -494,6 +491,8 @@ CREATE UNIQUE INDEX hold_line_part ON data.hold_line USING btree (hold_id, ((+ i
 CREATE UNIQUE INDEX mail_once ON data.mail USING btree (hold_id, kind, COALESCE(refund_id, (0)::bigint)) WHERE (hold_id IS NOT NULL);
 
 CREATE UNIQUE INDEX outbox_once ON data.outbox USING btree (kind, payment_id) WHERE (refund_id IS NULL);
+
+CREATE UNIQUE INDEX outbox_refund ON data.outbox USING btree (refund_id) WHERE (refund_id IS NOT NULL);
 
 CREATE UNIQUE INDEX reconcile_run_one ON data.reconcile_run USING btree (provider) WHERE (state = 'running'::text);
 

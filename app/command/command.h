@@ -70,11 +70,15 @@ command_event_list(const struct conf *conf, int argc, char **argv);
 int
 command_event_show(const struct conf *conf, int argc, char **argv);
 int
+command_event_replay(const struct conf *conf, int argc, char **argv);
+int
 command_task_list(const struct conf *conf, int argc, char **argv);
 int
 command_task_settle(const struct conf *conf, int argc, char **argv);
 int
 command_task_retry(const struct conf *conf, int argc, char **argv);
+int
+command_reconcile(const struct conf *conf, int argc, char **argv);
 int
 command_audit(const struct conf *conf, int argc, char **argv);
 

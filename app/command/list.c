@@ -40,6 +40,9 @@ const struct command commands[] = {
 	"list the inbox, newest first", command_event_list},
     {"event", "show", "EVENT | SEQ [--json]",
 	"show an event with its bytes as they came", command_event_show},
+    {"event", "replay", "EVENT | SEQ | --outcome O | --all [--json]",
+	"read stored events again and act on them; safe at any time",
+	command_event_replay},
     {"task", "list", "[--all] [--json]", "list what waits for a person",
 	command_task_list},
     {"task", "settle", "N --note TEXT", "say how a task was settled",
@@ -48,5 +51,10 @@ const struct command commands[] = {
 	command_task_retry},
     {"audit", NULL, "[--json]", "check every promise that a query can check",
 	command_audit},
+    {"reconcile", NULL,
+	"[--since 30d] [--repair] [--restart] [--last] [--provider P] "
+	"[--grace 60s] [--json]",
+	"compare with the provider's books, both directions",
+	command_reconcile},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -29,6 +29,7 @@ static const struct {
     [DB_WEB] = {"lastpair_web", &db_table_web, NULL},
     [DB_SWEEPER] = {"lastpair_sweeper", &db_table_sweeper, NULL},
     [DB_CASHIER] = {"lastpair_cashier", &db_table_cashier, "lastpair_cashier"},
+    [DB_RECONCILE] = {"lastpair_cashier", &db_table_reconcile, NULL},
     [DB_COURIER] = {"lastpair_courier", &db_table_courier, "lastpair_courier"},
     [DB_OPERATOR] = {"lastpair_operator", &db_table_operator, NULL},
     [DB_SANDBOX] = {"lastpair_sandbox", &db_table_sandbox, NULL},
@@ -51,7 +52,8 @@ db_open(const struct conf *conf, enum db_role role, const char *process)
 	if (db == NULL)
 		log_bug("out of memory");
 	/* An operator's question may take its time and read a lot. */
-	options.lookups = role != DB_OPERATOR && role != DB_OWNER;
+	options.lookups =
+	    role != DB_OPERATOR && role != DB_OWNER && role != DB_RECONCILE;
 	if (!options.lookups)
 		options.statement_timeout_ms = 0;
 	db->pg = pg_open(&options);

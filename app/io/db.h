@@ -38,6 +38,7 @@ enum db_role {
 	DB_WEB,
 	DB_SWEEPER,
 	DB_CASHIER,
+	DB_RECONCILE, /* the cashier's thread that compares the books */
 	DB_COURIER,
 	DB_OPERATOR,
 	DB_SANDBOX,
@@ -339,6 +340,38 @@ db_event_show(struct db *db, const char *name, struct buf *document);
 enum db_status
 db_event_counts(struct db *db, struct buf *document);
 
+/* Events to be read again: a result, read in place. */
+struct replay_list {
+	struct pg_rows *rows;
+	size_t count;
+};
+
+struct replay {
+	int64_t seq;
+	struct str provider;
+	struct str event_id;
+	struct buf body; /* the bytes as received; the caller's to release */
+};
+
+struct replay_ask {
+	const char *name; /* one event's id or number, or NULL */
+	const char *outcome; /* or those of an outcome, or NULL: all */
+	int64_t after; /* this number */
+	int limit;
+};
+
+/* list is the caller's to release on DB_OK. */
+enum db_status
+db_event_replay_list(struct db *db, const struct replay_ask *ask,
+    struct replay_list *list);
+void
+replay_read(const struct replay_list *list, size_t i, struct replay *replay);
+void
+replay_list_release(struct replay_list *list);
+/* What is in it but provider and body; only answer->outcome is set. */
+enum db_status
+db_event_replay(struct db *db, int64_t seq, const struct settlement *reading,
+    struct answer *answer);
 /* all: settled ones, too */
 enum db_status
 db_task_list(struct db *db, bool all, struct buf *document);

@@ -21,6 +21,7 @@ struct db_table {
 extern const struct db_table db_table_web;
 extern const struct db_table db_table_sweeper;
 extern const struct db_table db_table_cashier;
+extern const struct db_table db_table_reconcile;
 extern const struct db_table db_table_courier;
 extern const struct db_table db_table_operator;
 extern const struct db_table db_table_sandbox;
@@ -45,6 +46,50 @@ extern const struct db_table db_table_sandbox;
 		    "text[],text[],text[],text[],text[],text[],text[]," \
 		    "text[],text[],text[],bigint[],text[],text[],bytea[]", \
 		    "integer,text" \
+	}
+
+/* What the operator and the cashier's thread say when they compare the books. */
+#define DB_RECONCILE_STATEMENTS \
+	{"reconcile_begin", \
+	    "select outcome, run_id, since, list, cursor, listed, lease_ms " \
+	    "from api.reconcile_begin($1, $2, $3, $4, $5, $6, $7, $8, $9, " \
+	    "$10)", \
+	    "text,timestamp with time zone,bigint,bigint,bigint,boolean," \
+	    "boolean,text,text,integer", \
+	    "text,bigint,bigint,text,text,bigint,bigint"}, \
+	    {"reconcile_page", \
+		"select kept, list, cursor from api.reconcile_page($1, $2, " \
+		"$3, " \
+		"$4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)", \
+		"bigint,text,integer,text,text,text,text[],text[],text[]," \
+		"text[],text[],text[],text[],text[],bigint[],text[]", \
+		"boolean,text,text"}, \
+	    {"reconcile_compare", \
+		"select kept, differ, wait_ms " \
+		"from api.reconcile_compare($1, $2, $3, $4)", \
+		"bigint,text,integer,bigint", "boolean,bigint,bigint"}, \
+	    {"reconcile_next", \
+		"select kept, difference_id, event_id, refund_ref, " \
+		"session_id, " \
+		"payment_ref, key, payment_key, hold " \
+		"from api.reconcile_next($1, $2, $3, $4)", \
+		"bigint,text,integer,bigint", \
+		"boolean,bigint,text,text,text,text,text,text,text"}, \
+	    {"reconcile_heard", \
+		"select api.reconcile_heard($1, $2, $3, $4, $5, $6, $7, $8, " \
+		"$9, $10, $11, $12, $13, $14, $15)", \
+		"bigint,text,integer,bigint,text,text[],text[],text[],text[]," \
+		"text[],text[],text[],text[],bigint[],text[]", \
+		"boolean"}, \
+	    {"reconcile_finish", \
+		"select kept, differ, repaired " \
+		"from api.reconcile_finish($1, $2, $3)", \
+		"bigint,text,integer", "boolean,bigint,bigint"}, \
+	    {"reconcile_release", "select api.reconcile_release($1, $2)", \
+		"bigint,text", "void"}, \
+	{ \
+		"reconcile_show", "select api.reconcile_show($1, $2)", \
+		    "text,bigint", "text" \
 	}
 
 /*

@@ -30,10 +30,22 @@ static const struct pg_statement statements[] = {
     {"event_list", "select api.event_list($1, $2)", "text,integer", "text"},
     {"event_show", "select api.event_show($1)", "text", "text"},
     {"event_counts", "select api.event_counts()", "", "text"},
+    {"event_replay_list",
+	"select seq, provider, event_id, encode(body, 'hex') "
+	"from api.event_replay_list($1, $2, $3, $4)",
+	"text,text,bigint,integer", "bigint,text,text,text"},
+    {"event_replay",
+	"select api.event_replay($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, "
+	"$11, $12, $13)",
+	"bigint,text,text,text,text,text,text,text,text,text,bigint,text,"
+	"text",
+	"text"},
     {"task_list", "select api.task_list($1)", "boolean", "text"},
     {"task_settle", "select api.task_settle($1, $2, $3)", "bigint,text,text",
 	"text"},
     {"task_retry", "select api.task_retry($1, $2)", "bigint,text", "text"},
+    DB_SETTLE_STATEMENT,
+    DB_RECONCILE_STATEMENTS,
     {"audit",
 	"select coalesce(json_agg(a order by promise, what), '[]')::text "
 	"from api.audit() a",
@@ -190,6 +202,73 @@ enum db_status
 db_event_counts(struct db *db, struct buf *document)
 {
 	return db_text(db, "event_counts", NULL, 0, document);
+}
+
+enum db_status
+db_event_replay_list(struct db *db, const struct replay_ask *ask,
+    struct replay_list *list)
+{
+	char n[2][24];
+	const char *values[] = {ask->name, ask->outcome,
+	    number(n[0], ask->after), number(n[1], ask->limit)};
+	enum db_status status;
+
+	*list = (struct replay_list){NULL, 0};
+	status = db_call(db, "event_replay_list", values, 4, &list->rows);
+	if (status == DB_OK)
+		list->count = pg_rows_count(list->rows);
+	return status;
+}
+
+void
+replay_read(const struct replay_list *list, size_t i, struct replay *replay)
+{
+	struct str body = pg_value(list->rows, i, 3);
+
+	replay->seq = pg_int(list->rows, i, 0);
+	replay->provider = pg_value(list->rows, i, 1);
+	replay->event_id = pg_value(list->rows, i, 2);
+	buf_reset(&replay->body);
+	if (!str_unhex(&replay->body, body))
+		log_bug("event %lld has no bytes", (long long)replay->seq);
+}
+
+void
+replay_list_release(struct replay_list *list)
+{
+	pg_rows_free(list->rows);
+	*list = (struct replay_list){NULL, 0};
+}
+
+enum db_status
+db_event_replay(struct db *db, int64_t seq, const struct settlement *reading,
+    struct answer *answer)
+{
+	const struct str texts[] = {reading->event_id, reading->type,
+	    str_of(reading->kind), reading->key, reading->hold,
+	    reading->session_id, reading->payment_ref, reading->refund_ref,
+	    reading->state, reading->currency, reading->detail};
+	enum { TEXTS = sizeof(texts) / sizeof(texts[0]) };
+	struct buf bufs[TEXTS];
+	const char *v[TEXTS];
+	char n[2][24];
+	enum db_status status;
+
+	for (size_t i = 0; i < TEXTS; i++) {
+		buf_init(&bufs[i]);
+		v[i] = db_value(&bufs[i], texts[i]);
+	}
+	{
+		const char *values[] = {number(n[0], seq), v[0], v[1], v[2],
+		    v[3], v[4], v[5], v[6], v[7], v[8],
+		    number(n[1], reading->amount), v[9], v[10]};
+
+		status = operator_do(db, "event_replay", values,
+		    sizeof(values) / sizeof(values[0]), answer);
+	}
+	for (size_t i = 0; i < TEXTS; i++)
+		buf_release(&bufs[i]);
+	return status;
 }
 
 enum db_status

@@ -6,6 +6,8 @@
 #include "pay/standard.h"
 #include "pay/stripe.h"
 
+#include <string.h>
+
 static const struct provider *const providers[] = {
     &stripe_provider,
     &standard_provider,
@@ -31,6 +33,17 @@ provider_current(const struct conf *conf)
 	if (!provider)
 		log_bug("cannot find the provider %s", name);
 	return provider;
+}
+
+bool
+provider_is_set_up(const struct conf *conf, const struct provider *provider)
+{
+	if (provider == provider_current(conf))
+		return true;
+	if (strcmp(provider->name, "standard") == 0)
+		return conf->standard.url[0] &&
+		    conf->standard.webhook_secret[0];
+	return conf->stripe.open_key[0] && conf->stripe.refund_key[0];
 }
 
 const char *

@@ -216,6 +216,9 @@ provider_find(struct str name);
 /* The one that new payments go to: payment.provider. Never NULL. */
 const struct provider *
 provider_current(const struct conf *conf);
+/* Whether it can be asked: also one that new payments do not go to any more. */
+bool
+provider_is_set_up(const struct conf *conf, const struct provider *provider);
 
 void
 work_init(struct work *work, const struct conf *conf,

@@ -113,7 +113,17 @@ begin
             where p.provider = e.provider and p.session_id = e.session_id
             union
             select p.hold_id from data.payment p
-            where p.provider = e.provider and p.payment_ref = e.payment_ref
+            where p.payment_ref = e.payment_ref
+            union
+            select p.hold_id from data.payment p where p.key = e.key
+            union
+            select p.hold_id
+            from data.refund r join data.payment p using (payment_id)
+            where r.key = e.key
+            union
+            select p.hold_id
+            from data.refund r join data.payment p using (payment_id)
+            where r.refund_ref = e.refund_ref
         ) o
         join data.hold_line l using (hold_id)
         where e.event_seq = any (p_seqs)));
@@ -202,7 +212,8 @@ begin
     if p_outcome = 'unusable' or (p_outcome = 'person'
         and p_event.kind in ('paid', 'refund') and not exists (
             select from data.task t
-            where t.kind in ('mismatch', 'refund_failed') and t.hold_id
+            where t.kind in ('mismatch', 'refund_failed')
+                and t.detail = p_detail and t.hold_id
                 = (api.event_payment(p_event)).hold_id))
     then
         perform api.task_add('unclear', 'event ' || p_event.event_seq,
@@ -274,16 +285,24 @@ end
 $$;
 
 -- The same for events and records that were being written at the same moment,
--- so that neither saw the other: of the newest p_limit that wait, the first
--- one that has its payment now. One at a time: its locks are an order's.
+-- so that neither saw the other: of the newest p_limit that wait, and of some
+-- from anywhere, so that each has its turn, the first one that has its payment
+-- now. One at a time: its locks are an order's.
 create function api.event_unpark_late(p_limit integer) returns void
 language plpgsql as $$
+declare
+    anywhere constant bigint := (select event_seq * random() from data.event
+        where outcome = 'unmatched' order by event_seq desc limit 1);
 begin
     perform api.event_apply(parked.event_seq) from (
         select w.event_seq from (
-            select e as event, e.event_seq from data.event e
+            (select e as event, e.event_seq from data.event e
             where e.outcome = 'unmatched'
-            order by e.event_seq desc limit p_limit) w
+            order by e.event_seq desc limit p_limit)
+            union all
+            (select e, e.event_seq from data.event e
+            where e.outcome = 'unmatched' and e.event_seq >= anywhere
+            order by e.event_seq limit p_limit / 5)) w
         where (api.event_payment(w.event)).payment_id is not null
         order by w.event_seq limit 1) parked;
 end
@@ -403,7 +422,8 @@ end;
 -- Stores a fresh reading of an event's bytes and acts on it once more. What
 -- has been done is not done again. NULL when there is no such event. An event
 -- that could not be read before gets the id that it turns out to have, unless
--- that one has come by itself.
+-- that one has come by itself. Locks: as payment_settle_all, the stock first:
+-- somebody who has it may be about to act on this event.
 create function api.event_replay(
     p_seq bigint, p_event_id text, p_type text, p_kind text, p_key text,
     p_hold text, p_session_id text, p_payment_ref text, p_refund_ref text,
@@ -413,6 +433,7 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     e event;
 begin
+    perform api.event_lock(array[p_seq]);
     select * into e from event where event_seq = p_seq;
     if e.event_seq is null then
         return null;

@@ -1,7 +1,20 @@
 -- Orders, as the operator looks at them.
 
--- An order with its payments, refunds, events and tasks; by its number or its hold's
--- id. NULL when there is none.
+-- The number of an order that is named by it (ord_12) or by its hold's id. NULL
+-- when there is none.
+create function api.order_number(p_name text) returns bigint
+language plpgsql stable as $$
+begin
+    if p_name ~ '^ord_[0-9]{1,18}$' then
+        return (select hold_id from data.hold
+            where hold_id = substr(p_name, 5)::bigint);
+    end if;
+    return (select hold_id from data.hold where id = p_name);
+end
+$$;
+
+-- An order with its payments, refunds, events and tasks. NULL when there is
+-- none of that name.
 create function api.order_show(p_name text) returns text
 language sql stable security definer set search_path = data, pg_temp
 begin atomic
@@ -40,7 +53,7 @@ begin atomic
                 order by t.task_id), '[]')
             from data.task t where t.hold_id = h.hold_id))::text
     from data.hold h
-    where h.id = p_name or 'ord_' || h.hold_id = p_name;
+    where h.hold_id = api.order_number(p_name);
 end;
 
 -- The newest orders that money came for: what was asked, came and went back.

@@ -15,10 +15,11 @@ begin
             next_try = p_at
         where refund_id = p_refund_id and done_at is not null;
     elsif p_kind = 'fetch' then
+        -- Also one that is under way: its answer may be older than this news.
         update data.outbox set done_at = null, stuck = false, try = 0,
             next_try = p_at
         where kind = p_kind and payment_id = p_payment_id
-            and refund_id is null and done_at is not null;
+            and refund_id is null;
     end if;
     insert into data.outbox (kind, payment_id, hold_id, refund_id, key,
         next_try)
@@ -57,11 +58,16 @@ $$;
 -- The hold has ended early: its pay page must not outlive it.
 create function api.outbox_expire_now(p_hold_id bigint) returns void
 language plpgsql as $$
+declare
+    page bigint;
 begin
-    update data.outbox o set next_try = clock_timestamp()
-    from data.payment p
-    where p.payment_id = o.payment_id and p.hold_id = p_hold_id
-        and o.kind = 'expire' and o.refund_id is null and o.done_at is null;
+    for page in select payment_id from data.payment
+        where hold_id = p_hold_id
+    loop
+        update data.outbox set next_try = clock_timestamp()
+        where kind = 'expire' and payment_id = page and refund_id is null
+            and done_at is null;
+    end loop;
     perform pg_notify('lastpair_cashier', '');
 end
 $$;
@@ -86,12 +92,12 @@ begin
     perform api.event_unpark_late(50);
     moment := clock_timestamp();
     perform api.cashier_forget(greatest(p_open, 20), moment);
-    due := array(select o.outbox_id
-            from outbox o join payment p on p.payment_id = o.payment_id
+    due := array(select o.outbox_id from outbox o
             where (o.kind = 'open' and o.done_at is null and not o.stuck)
                 is true
-                and o.next_try <= moment and p.provider = p_provider
-            order by o.hold_id limit p_open for update of o skip locked)
+                and o.next_try <= moment
+                and api.payment_provider(o.payment_id) = p_provider
+            order by o.hold_id limit p_open for update skip locked)
         || api.cashier_due(p_provider, 'expire', p_expire, moment)
         || api.cashier_due(p_provider, 'refund', p_refund, moment)
         || api.cashier_due(p_provider, 'fetch', p_fetch, moment);
@@ -110,8 +116,9 @@ begin
         extract(epoch from p.session_expires_at)::bigint
     from claimed c
     join payment p on p.payment_id = c.payment_id
-    join hold h on h.hold_id = p.hold_id
-    left join refund r on r.refund_id = c.refund_id
+    join hold h on h.hold_id = c.hold_id
+    left join lateral (select * from refund f
+        where f.refund_id = c.refund_id offset 0) r on true
     order by c.hold_id, c.outbox_id;
 end
 $$;
@@ -122,11 +129,11 @@ create function api.cashier_due(
 returns bigint[]
 language plpgsql as $$
 begin
-    return array(select o.outbox_id
-        from data.outbox o join data.payment p using (payment_id)
+    return array(select o.outbox_id from data.outbox o
         where o.kind = p_kind and o.done_at is null and not o.stuck
-            and o.next_try <= p_now and p.provider = p_provider
-        order by o.next_try limit p_limit for update of o skip locked);
+            and o.next_try <= p_now
+            and api.payment_provider(o.payment_id) = p_provider
+        order by o.next_try limit p_limit for update skip locked);
 end
 $$;
 
@@ -135,7 +142,9 @@ create function api.cashier_forget(p_limit integer, p_now timestamptz)
 returns void
 language plpgsql as $$
 declare
-    ended bigint[] := array(
+    ended bigint;
+begin
+    foreach ended in array array(
         select p.payment_id
         from (select o.payment_id from data.outbox o
             where (o.kind = 'open' and o.done_at is null and not o.stuck)
@@ -145,17 +154,16 @@ declare
         join data.payment p on p.payment_id = o.payment_id
         join data.hold h on h.hold_id = p.hold_id
         where h.state <> 'held' or h.expires_at <= p_now
-        for update of p skip locked);
-begin
-    with unasked as (
-        update data.outbox o set done_at = p_now
-        where o.kind = 'open' and o.payment_id = any (ended)
-            and o.refund_id is null and o.try = 0
-            and o.done_at is null and not o.stuck
-        returning o.payment_id)
-    select array_agg(payment_id) into ended from unasked;
-    update data.payment set state = 'expired'
-    where payment_id = any (ended) and state = 'opening';
+        for update of p skip locked)
+    loop
+        update data.outbox set done_at = p_now
+        where kind = 'open' and payment_id = ended and refund_id is null
+            and try = 0 and (done_at is null and not stuck) is true;
+        if found then
+            update data.payment set state = 'expired'
+            where payment_id = ended and state = 'opening';
+        end if;
+    end loop;
 end
 $$;
 
@@ -207,6 +215,15 @@ begin
     else
         select * into bought from hold where id = hold_name for update;
     end if;
+    if exists (select from outbox o join payment p using (payment_id)
+        join payment q on q.provider = p.provider
+            and q.session_id = p_session_id
+        where o.outbox_id = p_outbox_id and q.payment_id <> p.payment_id)
+    then
+        perform api.cashier_give_up(p_outbox_id, 'refused',
+            'the provider answered with the page of another order');
+        return;
+    end if;
     update payment p
     set session_id = coalesce(p.session_id, p_session_id), url = p_url,
         state = case p.state when 'opening' then 'open' else p.state end,
@@ -242,13 +259,16 @@ end
 $$;
 
 -- A call has done what it was for; its news, if any, went through the inbox.
+-- One that was asked for anew since it was claimed (its tries begin again) is
+-- made once more.
 create function api.cashier_done(p_outbox_id bigint) returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
     perform 1 from payment where payment_id = (
         select payment_id from outbox where outbox_id = p_outbox_id)
     for update;
-    perform api.outbox_close(p_outbox_id);
+    perform api.outbox_close(outbox_id) from outbox
+    where outbox_id = p_outbox_id and try > 0;
 end
 $$;
 
@@ -261,7 +281,6 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     target refund;
     result record;
-    moment timestamptz;
 begin
     perform api.hold_lock((select h.id from outbox o join hold h using (hold_id)
         where o.outbox_id = p_outbox_id));
@@ -270,15 +289,20 @@ begin
     perform 1 from payment where payment_id = target.payment_id for update;
     select * into target from refund
     where refund_id = target.refund_id for update;
-    moment := clock_timestamp();
-    perform api.outbox_close(p_outbox_id);
     if target.refund_ref is null and exists (select from refund r
         where r.refund_ref = p_refund_ref)
     then
-        update refund set state = 'void', ended_at = moment
-        where refund_id = target.refund_id and state = 'owed';
+        -- If all of the money had gone back, this one would be void by now.
+        if target.state = 'owed' then
+            perform api.cashier_give_up(p_outbox_id, 'refused',
+                'the provider names a refund that is another one; find out '
+                'there what has gone back');
+            return 'person';
+        end if;
+        perform api.outbox_close(p_outbox_id);
         return 'applied';
     end if;
+    perform api.outbox_close(p_outbox_id);
     select * into result from api.refund_news(target.payment_id, target.key,
         p_refund_ref, p_state, target.amount);
     return result.outcome;
@@ -294,10 +318,11 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     call outbox;
 begin
+    perform api.cashier_lock(p_outbox_id);
     update outbox
     set next_try = clock_timestamp() + p_delay_ms * interval '1 ms',
         last_error = left(p_error, 500)
-    where outbox_id = p_outbox_id and done_at is null and not stuck
+    where outbox_id = p_outbox_id and (done_at is null and not stuck) is true
     returning * into call;
     if call.outbox_id is null or call.try < p_tries then
         return false;
@@ -312,7 +337,22 @@ create function api.cashier_refused(p_outbox_id bigint, p_error text)
 returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
+    perform api.cashier_lock(p_outbox_id);
     perform api.cashier_give_up(p_outbox_id, 'refused', p_error);
+end
+$$;
+
+-- Locks what a call is about before the call: a task that is written down
+-- points at its hold, and so locks it, too.
+create function api.cashier_lock(p_outbox_id bigint) returns void
+language plpgsql as $$
+begin
+    perform 1 from data.hold where hold_id = (
+        select hold_id from data.outbox where outbox_id = p_outbox_id)
+    for key share;
+    perform 1 from data.payment where payment_id = (
+        select payment_id from data.outbox where outbox_id = p_outbox_id)
+    for update;
 end
 $$;
 

@@ -147,8 +147,8 @@ end;
 
 -- Money for an order of ours that is none of its payments that we know: one more
 -- of them, so that it serves the buyer or goes back like any other. Stock rows
--- and hold are locked. NULL when the money has no name, or is known by it, or
--- there are too many, or none of that provider.
+-- and hold are locked. NULL when the money has no name or amount, or is known by its
+-- name, or there are too many, or none of that provider.
 create function api.payment_adopt(p_event data.event, p_hold_id bigint)
 returns data.payment
 language plpgsql as $$
@@ -168,6 +168,7 @@ begin
     cross join lateral (select * from data.payment p
         where p.hold_id = h.hold_id order by attempt desc limit 1) last
     where h.hold_id = p_hold_id and last.attempt < 9
+        and p_event.amount >= 1 and p_event.currency is not null
         and coalesce(p_event.payment_ref, p_event.session_id) is not null
         and exists (select from data.payment p
             where p.hold_id = h.hold_id and p.provider = p_event.provider)
@@ -185,6 +186,16 @@ language plpgsql stable as $$
 begin
     return (select coalesce(sum(amount), 0)::bigint from data.refund
         where payment_id = p_payment_id and state not in ('failed', 'void'));
+end
+$$;
+
+-- Whose payment it is. For questions about calls, which a join with all of a
+-- provider's payments would make long.
+create function api.payment_provider(p_payment_id bigint) returns text
+language plpgsql stable as $$
+begin
+    return (select provider from data.payment
+        where payment_id = p_payment_id);
 end
 $$;
 
@@ -280,7 +291,9 @@ declare
 begin
     select * into bought from data.hold where hold_id = p_payment.hold_id;
     outcome := 'applied';
-    if api.payment_returned(p_payment.payment_id) >= p_payment.captured then
+    if api.payment_returned(p_payment.payment_id) >= p_payment.captured
+        or p_payment.dispute = 'lost'
+    then
         detail := 'paid, and given back at the provider';
         perform api.refund_settled(bought.hold_id, p_now);
     elsif exists (select from data.payment p
@@ -391,6 +404,7 @@ begin
     detail := 'the dispute is ' || p_state;
     if p_state = 'lost' then
         outcome := 'person';
+        perform api.refund_hold(target.hold_id);
         update data.refund set state = 'void', ended_at = moment
         where payment_id = p_payment_id and state = 'owed';
         perform api.task_add('dispute_lost', subject, target.hold_id,

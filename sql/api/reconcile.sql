@@ -30,12 +30,17 @@ declare
     moment timestamptz;
     wanted timestamptz;
 begin
+    -- Who has it locked is at it: a comparison may take its time.
     select * into latest from reconcile_run r
-    where r.provider = p_provider and r.state = 'running' for update;
+    where r.provider = p_provider and r.state = 'running'
+    for update skip locked;
     moment := clock_timestamp();
-    if latest.lease_until > moment and latest.holder <> p_holder then
+    if latest.lease_until > moment and latest.holder <> p_holder
+        or latest.run_id is null and exists (select from reconcile_run r
+            where r.provider = p_provider and r.state = 'running')
+    then
         outcome := 'busy';
-        lease_ms := api.ms_until(latest.lease_until, moment);
+        lease_ms := coalesce(api.ms_until(latest.lease_until, moment), 0);
         return;
     end if;
     wanted := api.reconcile_since(

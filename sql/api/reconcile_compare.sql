@@ -32,7 +32,11 @@ begin atomic
                 where known.provider = run.provider
                     and known.session_id = s.session_id),
             (select known.payment_id from data.payment known
-                where known.key = s.key and known.session_id is null))
+                where known.key = s.key and known.session_id is null),
+            (select min(known.payment_id) from data.payment known
+                where known.provider = run.provider
+                    and known.session_id is null
+                    and known.payment_ref = s.payment_ref))
         where p.payment_id is not null or s.hold is not null
             or s.key is not null),
     refund as (
@@ -192,6 +196,8 @@ begin
     where d.run_id = p_run and d.ended_at is null and d.outcome is not null
         and not exists (select from found f
             where f.what = d.what and f.subject = d.subject);
+    -- It may have taken longer than the lease.
+    perform api.reconcile_keep(p_run, p_holder, p_lease_ms);
     select count(*), coalesce(max(api.ms_until(
             d.fresh_since + p_grace_ms * interval '1 ms', moment))
             filter (where d.asked_at is null), 0)

@@ -138,6 +138,10 @@ begin
         outcome := 'person';
         detail := 'a refund in a state that is none';
         return;
+    elsif target.payment_id <> p_payment_id then
+        outcome := 'person';
+        detail := 'a refund that is known as another payment''s';
+        return;
     elsif target.refund_id is null then
         if coalesce(p_amount, 0) < 1 or p_refund_ref is null then
             outcome := 'person';
@@ -235,7 +239,7 @@ declare
     part bigint;
 begin
     select h.* into target from hold h
-    where h.id = p_name or 'ord_' || h.hold_id = p_name;
+    where h.hold_id = api.order_number(p_name);
     if target.hold_id is null then
         outcome := 'no-such-order';
         return;

@@ -86,15 +86,39 @@ test("paid late after giving up: the same ladder", async () => {
 	await shop.audit();
 });
 
-test("an item that does not take again refunds at once", async () => {
-	const item = await shop.item({ total: 5, late: "refund" });
-	const { buyer, hold } = await lapsed(item);
-	const intent = await provider.payAnyway(hold);
-	await turns(buyer, hold, "refunded");
-	assert.equal((await provider.refunds(intent)).length, 1);
-	assert.equal((await shop.show(item)).sold, 0);
-	await shop.audit();
-});
+// One unit and one of an allowance; whether another buyer has the unit; which
+// step serves the money that comes late.
+const LADDERS = [
+	["retake,allowance,refund", false, "retake"],
+	["retake,allowance,refund", true, "allowance"],
+	["allowance,refund", true, "allowance"],
+	["retake,refund", true, "refund"],
+	["refund", false, "refund"],
+];
+
+for (const [late, taken, step] of LADDERS)
+	test(`C11: late money, ladder ${late}, the unit is ` +
+		`${taken ? "sold" : "free"}: ${step}, and the page says so`,
+	async () => {
+		const item = await shop.item({ total: 1, allowance: 1, late });
+		const { buyer, hold } = await lapsed(item);
+		if (taken)
+			await bought(item);
+		const intent = await provider.payAnyway(hold);
+		const served = step !== "refund";
+		const page = await turns(buyer, hold, served ? "paid" : "refunded");
+		assert.ok(page.text.includes(`data-late="${served ? step : ""}"`));
+		assert.ok(page.text.includes(
+			`data-refund-reason="${served ? "" : "paid_late"}"`));
+		const { json } = await buyer.hold(hold);
+		assert.equal(json.late, served ? step : null);
+		assert.deepEqual(json.refund, served ? null : { state: "succeeded",
+			reason: "paid_late", amount: 2500 });
+		assert.equal((await provider.refunds(intent)).length, served ? 0 : 1);
+		assert.equal((await shop.stock(item)).sold,
+			Number(served) + Number(taken));
+		await shop.audit();
+	});
 
 test("paid late, while the buyer holds it anew: the limit is kept",
 	async () => {

@@ -70,11 +70,17 @@ test("C34: every shape: a 2xx or a 4xx, and the same workers", async () => {
 		JSON.stringify(stripe.event("checkout.session.completed",
 			{ id: stripe.id("cs_"), mode: "subscription" })),
 		JSON.stringify(stripe.event("charge.succeeded", { id: "ch_x" }))];
+	const counted = async () => {
+		const { out } = await shop.lastpair("event", "list", "--limit", "1");
+		return Number((/\b(\d+) ignored\b/.exec(out) || [0, 0])[1]);
+	};
+	const before = await counted();
 	for (const body of ignored) {
 		assert.equal((await stripe.post(body)).status, 200, body);
 		const { outcome } = await stripe.inbox(JSON.parse(body).id);
 		assert.equal(outcome, "ignored");
 	}
+	assert.equal(await counted(), before + ignored.length);
 	const big = event({ pad: "x".repeat(136 * 1024) });
 	assert.equal((await stripe.post(big)).status, 200);
 	assert.equal((await stripe.post(event({ pad: "x".repeat(200 * 1024) })))

@@ -99,6 +99,56 @@ test("C26: while a secret is rolled, both are accepted", async () => {
 	assert.equal(await status(old), 200);
 });
 
+// Settings go from A to B with A still known, the provider goes over to B, A is
+// forgotten; then all the way back.
+test("C26: a secret is rolled and back while events stream in: none is refused",
+	async () => {
+		const old = shop.setting("stripe", "webhook_secret");
+		const fresh = "whsec_streamed_0123456789abcdef";
+		let secrets = [old];
+		let on = true;
+		let taken = 0;
+		const stream = Promise.all(Array.from({ length: 4 }, async () => {
+			while (on) {
+				const body = JSON.stringify(stripe.event("x.y", {}));
+				const t = stripe.now();
+				const header = [`t=${t}`, ...secrets.map((secret) =>
+					`v1=${stripe.mac(secret, t, body)}`)].join();
+				const { status } = await stripe.post(body, { header });
+				assert.equal(status, 200);
+				taken += 1;
+			}
+		}));
+		const sign = async (...by) => {
+			secrets = by;
+			// Also what was signed before has been taken.
+			const enough = taken + 20;
+			await Promise.race([stream,
+				shop.until("20 more", () => taken >= enough)]);
+		};
+		const roll = async () => {
+			await sign(old);
+			await shop.withSettings({ webhook_secret: fresh,
+				old_webhook_secret: old }, async () => {
+				await sign(old);
+				// As the provider does for a day.
+				await sign(old, fresh);
+				await sign(fresh);
+				await shop.withSettings({ old_webhook_secret: "" }, () =>
+					sign(fresh));
+				await sign(old);
+			});
+			await sign(old);
+		};
+		try {
+			await Promise.race([stream, roll()]);
+		} finally {
+			on = false;
+		}
+		await stream;
+		assert.ok(taken > 120);
+	});
+
 test("C26: an empty secret is refused, and what runs goes on", async () => {
 	const text = fs.readFileSync(shop.CONF, "utf8");
 	const { workers } = shop;
@@ -110,6 +160,8 @@ test("C26: an empty secret is refused, and what runs goes on", async () => {
 		const check = await shop.lastpair("serve", "--check");
 		assert.equal(check.status, 1);
 		assert.match(check.err, /stripe\.webhook_secret/);
+		const start = await shop.lastpair("serve");
+		assert.deepEqual([start.status, start.err], [1, check.err]);
 		await shop.until("the log says so", () => fs.readFileSync(
 			`${shop.STATE}/log/serve.log`, "utf8").split("\n").slice(-5)
 			.some((line) => line.includes("keeping the old")));
@@ -139,6 +191,49 @@ test("C28: 300 s both ways; a refused copy is not remembered", async () => {
 		assert.equal((await stripe.post(body, { t: stripe.now() + t - now }))
 			.status, 200);
 	assert.equal((await stripe.inbox(event.id)).deliveries, 2);
+});
+
+// How often the log says that webhooks were refused for this, of all processes.
+function refused(words, from) {
+	const counts = new Map();
+	const lines = shop.log().slice(from).matchAll(new RegExp(
+		`pid=(\\d+) .*refused a webhook ${words}.*: (\\d+) so far`, "g"));
+	for (const [, pid, count] of lines)
+		counts.set(pid, Number(count));
+	return [...counts.values()].reduce((sum, count) => sum + count, 0);
+}
+
+test("C28: refusals for their time have a count of their own", async () => {
+	// The processes are new, so they begin at 0.
+	await shop.reload();
+	const from = shop.log().length;
+	const body = JSON.stringify(stripe.event("x.y", {}));
+	const old = "that was signed more than 300 s from now";
+	const wrong = "with a wrong signature";
+	let sent = 0;
+	const late = async () => {
+		sent += 1;
+		assert.equal((await stripe.post(body,
+			{ t: stripe.now() - 400 })).status, 400);
+	};
+	const early = async () => {
+		sent += 1;
+		assert.equal((await stripe.post(body,
+			{ t: stripe.now() + 400 })).status, 400);
+	};
+	for (let i = 0; i < 10; i += 1) {
+		await late();
+		await early();
+	}
+	// Told once a second and process at most; the next one tells them all.
+	await shop.until("all are told", async () => {
+		await late();
+		return refused(old, from) >= 20;
+	});
+	assert.ok(refused(old, from) <= sent);
+	assert.equal(refused(wrong, from), 0);
+	assert.equal((await stripe.post(body, { secret: "whsec_x" })).status, 400);
+	await shop.until("the other, too", () => refused(wrong, from) === 1);
 });
 
 test("unsigned bytes are never parsed and cost nothing", async () => {

@@ -1,7 +1,7 @@
 -- The cashier's calls: claimed for a while, recorded, tried again, given up.
 begin;
 \ir lib/fixture.sql
-select plan(59);
+select plan(61);
 select t.item('I', 50);
 create function t.due(lease integer default 60000) returns text language sql
 return (select string_agg(c.kind || ' ' || c.try || ' ' || c.hold, ',')
@@ -178,7 +178,17 @@ select is((select string_agg(kind || ' ' || hold, ',' order by kind, hold)
     'a slow kind holds no other up');
 select throws_ok($$insert into data.outbox (kind, payment_id, hold_id, key,
         next_try) select kind, payment_id, hold_id, key, next_try
-    from data.outbox limit 1$$, '23505', null, 'no second call of a kind for a payment');
+    from data.outbox limit 1$$, '23505', null,
+    'no second call of a kind for a payment');
+select t.item('R', 1); select t.take(30, 30, 'R'); select t.open(30, 30);
+select t.event('x30', 'paid', 30); select t.give_back(30, 500);
+select t.give_back(30, 500);
+select is((select count(*) from t.claim() where kind = 'refund'), 2::bigint,
+    'but one for each refund');
+select throws_ok($$insert into data.outbox (kind, payment_id, hold_id,
+        refund_id, key, next_try) select kind, payment_id, hold_id, refund_id,
+        key, next_try from data.outbox where kind = 'refund' limit 1$$,
+    '23505', null, 'and no second for that');
 select t.clean();
 select * from finish();
 rollback;

@@ -3,7 +3,7 @@
 -- same. The settings are those of io/pg_session.c.
 begin;
 \ir lib/fixture.sql
-select plan(6);
+select plan(24);
 set local plan_cache_mode = force_generic_plan;
 set local enable_seqscan = off;
 set local enable_hashjoin = off;
@@ -11,28 +11,41 @@ set local enable_mergejoin = off;
 truncate data.item, data.stock, data.hold, data.hold_line, data.payment,
     data.refund, data.event, data.outbox, data.item_change, data.task,
     data.mail;
-analyze data.hold, data.hold_line, data.payment, data.outbox, data.event;
+analyze data.hold, data.hold_line, data.payment, data.refund, data.outbox,
+    data.event, data.task;
 select t.item('OLD', 2000); select t.item('NEW', 2000);
 
--- Rows that this transaction has read of holds and lines so far.
-create function t.reads() returns bigint language sql volatile
+-- Rows that this transaction has read of these tables so far.
+create function t.reads(tables text[]) returns bigint language sql volatile
 return (select sum(seq_tup_read + idx_tup_fetch)
     from pg_stat_xact_user_tables
-    where schemaname = 'data' and relname in ('hold', 'hold_line'));
-create table t.seen (n bigint);
-create function t.cost(statement text) returns bigint language plpgsql as $$
+    where schemaname = 'data' and relname = any (tables));
+create function t.cost(
+    statement text, tables text[] default '{hold,hold_line}')
+returns bigint language plpgsql as $$
 declare
-    before_it bigint := t.reads();
+    before_it bigint := t.reads(tables);
 begin
     execute statement;
-    return t.reads() - before_it;
+    return t.reads(tables) - before_it;
 end
 $$;
+-- Of the tables of money.
+create function t.money(statement text) returns bigint language sql
+return t.cost(statement, '{hold,payment,refund,event,outbox,task}');
 
 -- Each is planned now, on nothing.
 select t.take(1, 1, 'OLD'), t.open(1, 1), t.event('e1', 'paid', 1);
 select t.take(2, 2, 'OLD'), t.age(2), t.take(3, 2, 'OLD');
 select api.sweep(10); select api.hold_drop(t.hid(3), t.buyer(2));
+select t.take(7, 7, 'NEW'), t.open(7, 7), t.event('e7', 'paid', 7);
+select t.event('e7b', 'paid', 7, session => 'cs_7b', ref => 'pi_7b');
+select t.refund_event('r7', 'pi_7b', 're_7', 'pending', 2500);
+select t.dispute_event('d7', 'pi_7', 'open');
+select t.claim(); select api.payment_ahead(1);
+select api.cashier_retry(0, 'x', 0, 1), api.cashier_refused(0, 'x'),
+    api.cashier_expired(0), api.cashier_done(0),
+    api.cashier_wait('stripe', 1000);
 -- Then the shop fills up.
 select count(t.take(100 + n, 100 + n, 'OLD')) from generate_series(1, 1500) n;
 
@@ -48,5 +61,73 @@ select cmp_ok(t.cost($$select api.sweep(10)$$), '<', 20::bigint,
 select t.age(4);
 select cmp_ok(t.cost($$select api.sweep(10)$$), '<', 40::bigint,
     'a sweep that finds one');
+
+select t.take(9, 9, 'NEW');
+-- Ten thousand pay pages wait to be opened, ten thousand events of somebody
+-- else's shop are parked, and as many calls and tasks are done.
+insert into data.hold (id, buyer, amount, currency, created_at, expires_at)
+select 'hld_wait' || lpad(n::text, 18, '0'), t.buyer(n), 2500, 'EUR', now(),
+    now() + interval '1 hour'
+from generate_series(1, 10000) n;
+insert into data.payment (hold_id, provider, key, amount, currency, title,
+    return_url, session_expires_at)
+select hold_id, 'stripe', 'cs-' || id, amount, currency, 'x', 'x', now()
+from data.hold where id like 'hld_wait%';
+insert into data.outbox (kind, payment_id, hold_id, key, next_try)
+select 'open', payment_id, hold_id, key, now()
+from data.payment where key like 'cs-hld_wait%';
+insert into data.outbox (kind, payment_id, hold_id, key, next_try, done_at)
+select 'expire', payment_id, hold_id, key, now(), now()
+from data.payment where key like 'cs-hld_wait%';
+insert into data.event (provider, event_id, type, kind, hold, session_id,
+    payment_ref, outcome, body)
+select 'stripe', 'alien' || n, 't', 'paid', 'alien' || n, 'alien' || n,
+    'alien' || n, 'unmatched', 'x'
+from generate_series(1, 10000) n;
+insert into data.task (kind, subject, settled_at, settled_by)
+select 'dispute', 'old ' || n, now(), 'x' from generate_series(1, 10000) n;
+select t.take(8, 8, 'NEW'), t.start(8, 8);
+
+select is((select ahead from api.payment_start(t.hid(8), t.buyer(8), 'stripe',
+    'x', 1800, 86400)), 10000::bigint, 'ten thousand are before it');
+select cmp_ok(t.money(format($$select api.payment_ahead(%s)$$, (
+        select min(hold_id) from data.outbox
+        where kind = 'open' and done_at is null))), '<', 10::bigint,
+    'nobody is before the first, and nobody is counted');
+select cmp_ok(t.money($$select api.cashier_claim('stripe', 10, 10, 10, 10,
+    60000)$$), '<', 600::bigint, 'a claim of ten reads ten, and the newest '
+    'events that wait');
+select cmp_ok(t.money($$select api.cashier_claim('stripe', 10, 10, 10, 10,
+    60000)$$), '<', 600::bigint, 'and so does the next');
+select cmp_ok(t.money($$select api.cashier_claim('stripe', 500, 10, 10, 10,
+    60000)$$), '<', 6000::bigint, 'five hundred read so many times as much');
+select cmp_ok(t.money($$select api.cashier_wait('stripe', 1000)$$), '<',
+    10::bigint, 'asking when a call is due');
+select cmp_ok(t.money($$select t.start(9, 9)$$), '<', 30::bigint,
+    'asking for a page: its own rows');
+select cmp_ok(t.money($$select t.event('p9', 'paid', 9)$$), '<', 60::bigint,
+    'an event reads its own order');
+select cmp_ok(t.money($$select t.event('p9b', 'paid', 9)$$), '<', 40::bigint,
+    'as does one that says the same');
+select cmp_ok(t.money($$select t.refund_event('r9', 'pi_9', 're_9',
+    'succeeded', 1000)$$), '<', 40::bigint, 'and a refund''s');
+select cmp_ok(t.money($$select t.dispute_event('d9', 'pi_9', 'open')$$), '<',
+    40::bigint, 'and a dispute''s');
+select cmp_ok(t.money($$select t.event('alien', 'paid', 999)$$), '<',
+    20::bigint, 'an event of somebody else''s');
+select cmp_ok(t.money($$select api.cashier_opened(t.call(9, 'open'), 'cs_9',
+    'http://p')$$), '<', 30::bigint, 'a page that is open now');
+select t.take(10, 10, 'NEW'), t.open(10, 10);
+select cmp_ok(t.money($$select api.hold_drop(t.hid(10), t.buyer(10))$$), '<',
+    30::bigint, 'a hold that is given up, and its page');
+select cmp_ok(t.money($$select api.cashier_expired(t.call(10, 'expire'))$$),
+    '<', 20::bigint, 'a page that has ended');
+select t.dispute_event('d9b', 'pi_9', 'won');
+select cmp_ok(t.money($$select t.give_back(9)$$), '<', 60::bigint,
+    'money that is given back');
+select cmp_ok(t.money($$select api.cashier_retry(t.call(9, 'refund'), 'x', 0,
+    99)$$), '<', 10::bigint, 'a call to make again');
+select cmp_ok(t.money($$select api.cashier_refunded(t.call(9, 'refund'),
+    're_9b', 'pending')$$), '<', 40::bigint, 'a refund that was taken');
 select * from finish();
 rollback;

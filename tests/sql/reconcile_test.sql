@@ -2,7 +2,7 @@
 -- either direction, what is asked, what becomes of it.
 begin;
 \ir lib/fixture.sql
-select plan(93);
+select plan(94);
 
 -- A run begun by one who holds "a"; it looks back 30 days.
 create function t.begin(
@@ -419,6 +419,17 @@ select set_eq('select t.found()',
 select t.heard(null);
 select is(t.compare(), '1', 'nor when it is asked for');
 select t.finish();
+
+-- A page that was opened twice, because no answer came: the money that came
+-- through its twin is known by the provider's name for the payment.
+update data.payment set session_id = null, key = 'found-pi_11'
+where session_id = 'cs_11';
+select is(t.refunds(false, t.refund('re_9', 9, 'succeeded', 1000),
+    t.refund('re_8', 8, 'succeeded'), t.refund('re_10', 10, 'succeeded', 500),
+    t.refund('re_11', 11, 'succeeded')), '0', 'a twin is known');
+select t.finish();
+update data.payment set session_id = 'cs_11', key = 'cs-' || t.hid(11)
+where key = 'found-pi_11';
 
 -- A second refund under our key is no refund of ours that is known.
 select is(t.refunds(false, t.refund('re_9', 9, 'succeeded', 1000),

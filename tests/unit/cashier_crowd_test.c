@@ -287,6 +287,21 @@ it_stops_without_a_database(void **state)
 	assert_int_equal(fake_ms, 1006000);
 }
 
+static void
+the_books_are_compared_beside_it(void **state)
+{
+	row_add(JOB_OPEN);
+	books_compared = false;
+	run();
+	assert_false(books_compared);
+	setup(NULL);
+	row_add(JOB_OPEN);
+	fake_conf.payment.reconcile_minutes = 60;
+	run();
+	assert_true(rows[0].done);
+	assert_true(books_compared);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -311,6 +326,7 @@ main(void)
 	    TEST(what_is_under_way_ends_before_it_stops),
 	    TEST(it_stops_without_who_does_not_answer),
 	    TEST(it_stops_without_a_database),
+	    TEST(the_books_are_compared_beside_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -323,6 +323,7 @@ record(const struct job *job, const char *format, ...)
 	enum db_status status = DB_OK;
 	va_list args;
 
+	assert_true(seen.len < 1000000);
 	if (is_down()) {
 		status = DB_LOST;
 	} else if (record_failures > 0) {

@@ -219,8 +219,6 @@ an_outcome_is_kept_while_the_database_is_away(void **state)
 	assert_int_equal(sent_count, 2);
 	assert_in_range(sent[1].ms, down_until_ms, down_until_ms + 5000);
 	assert_true(rows[1].done);
-	assert_non_null(strstr(log_lines, "could not reach the database"));
-	assert_non_null(strstr(log_lines, "the database is back"));
 }
 
 static void

@@ -66,11 +66,12 @@ async function pageOf(buyer, hold) {
 	});
 }
 
-// A hold with an open pay page, of an item of its own.
-async function payable(options) {
+// A hold with an open pay page, of an item of its own; email is the buyer's.
+async function payable({ email, ...options } = {}) {
 	const item = await shop.item(options);
 	const buyer = new Buyer();
-	const { json, status, text } = await buyer.take(item);
+	const { json, status, text } = await buyer.post(
+		`/hold?item=${encodeURIComponent(item)}`, { item, qty: 1, email });
 	assert.equal(status, 201, text);
 	const url = await pageOf(buyer, json.id);
 	return { item, buyer, hold: json.id, number: json.order, url };

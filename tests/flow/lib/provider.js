@@ -8,14 +8,15 @@ const { sql, quote } = require("./sql.js");
 const { setting } = require("./shop.js");
 const { until } = require("./wait.js");
 
+// What a call must carry, under one of the shop's keys.
+const keys = (key) => ({
+	Authorization: `Bearer ${setting("stripe", key)}`,
+	"Stripe-Version": setting("stripe", "version"),
+});
+
 async function ask(path, key = "open_key") {
-	const answer = await request("GET", path, {
-		base: PAY,
-		headers: {
-			Authorization: `Bearer ${setting("stripe", key)}`,
-			"Stripe-Version": setting("stripe", "version"),
-		},
-	});
+	const answer = await request("GET", path, { base: PAY,
+		headers: keys(key) });
 	assert.equal(answer.status, 200, answer.text);
 	return answer.json;
 }
@@ -106,5 +107,6 @@ async function resend(hold) {
 	return events.size;
 }
 
-module.exports = { ask, session, sessionCount, intent, refunds, payAnyway, bank,
-	refundFails, refundThere, dispute, closeDispute, fault, noFaults, resend };
+module.exports = { keys, ask, lever, session, sessionCount, intent, refunds,
+	payAnyway, bank, refundFails, refundThere, dispute, closeDispute, fault,
+	noFaults, resend };

@@ -1,0 +1,446 @@
+/*
+ * One run: begin, pages, comparison, questions, end. Each step that fails says
+ * why in r->result and ends the run; whatever is in the database by then is
+ * gone on with.
+ */
+#include "reconcile.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sign.h"
+#include "web/settlement.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Of a call to the provider, with pauses that double. */
+#define CALL_TRIES 5
+#define CALL_PAUSE_MS 500
+/* Of a run, when the database fails in the middle of it. */
+#define RUN_TRIES 3
+#define RUN_PAUSE_MS 1000
+/* More than the way from one call of the database to the next can take. */
+#define LEASE_SLACK_MS 10000
+/* How soon a wait sees that it is to stop. */
+#define TICK_MS 100
+/* Between two looks whether news that was under way has come: at least so
+ * long, and so many times as long as a look takes. */
+#define LOOK_MS 2000
+#define LOOK_TIMES 5
+
+static bool
+is_stopping(const struct reconcile *r)
+{
+	return r->stopping != NULL && atomic_load(r->stopping);
+}
+
+static void
+reconcile_rest(const struct reconcile *r, int64_t ms)
+{
+	while (ms > 0 && !is_stopping(r)) {
+		int64_t part = ms > TICK_MS ? TICK_MS : ms;
+
+		clock_sleep_ms(part);
+		ms -= part;
+	}
+}
+
+static void
+reconcile_say(const struct reconcile *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void
+reconcile_say(const struct reconcile *r, const char *format, ...)
+{
+	struct buf line = {0};
+	va_list args;
+
+	if (r->say == NULL)
+		return;
+	va_start(args, format);
+	buf_vprintf(&line, format, args);
+	va_end(args);
+	r->say(buf_text(&line));
+	buf_release(&line);
+}
+
+/* Ends the run. Always false. */
+static bool
+reconcile_stop(struct reconcile *r, enum reconcile_result result)
+{
+	r->result = is_stopping(r) && result != RECONCILE_TAKEN
+	    ? RECONCILE_STOPPED
+	    : result;
+	return false;
+}
+
+/* Whether a call by the lease was carried out. */
+static bool
+db_ok(struct reconcile *r, enum db_status status)
+{
+	r->status = status;
+	if (status != DB_OK)
+		return reconcile_stop(r, RECONCILE_DATABASE);
+	return r->lease.kept || reconcile_stop(r, RECONCILE_TAKEN);
+}
+
+/* Sends a request when its turn has come. False: it is time to stop. */
+static bool
+reconcile_send(struct reconcile *r, struct work *work)
+{
+	int64_t ms;
+
+	while ((ms = pace_wait(&r->pace, work->endpoint,
+		    clock_monotonic_ms())) > 0 &&
+	    !is_stopping(r))
+		reconcile_rest(r, ms);
+	if (is_stopping(r))
+		return false;
+	pace_take(&r->pace, work->endpoint, clock_monotonic_ms());
+	http_start(r->http, &work->http);
+	while (http_next(r->http) == NULL) {
+		if (is_stopping(r)) {
+			http_cancel(r->http, &work->http);
+			return false;
+		}
+		http_wait(r->http, -1, TICK_MS);
+	}
+	return true;
+}
+
+static enum call_result
+reconcile_try(struct reconcile *r, struct work *work)
+{
+	for (;;) {
+		work->now = clock_unix();
+		if (!r->provider->step(work))
+			return work->result;
+		if (!reconcile_send(r, work))
+			return CALL_RETRY;
+	}
+}
+
+/*
+ * Asks the provider, a few times if need be. work is the caller's to release.
+ * False, and the run is over, when no answer came.
+ */
+static bool
+reconcile_ask(struct reconcile *r, struct call *call, struct work *work)
+{
+	enum call_result result;
+
+	for (call->try = 1;; call->try++) {
+		work_init(work, r->conf, r->provider, call);
+		result = reconcile_try(r, work);
+		if (result != CALL_RETRY)
+			break;
+		snprintf(r->error, sizeof(r->error), "%s",
+		    buf_text(&work->outcome.error));
+		if (call->try == CALL_TRIES || is_stopping(r))
+			return reconcile_stop(r, RECONCILE_PROVIDER);
+		work_release(work);
+		reconcile_say(r, "%s does not answer; again",
+		    r->provider->name);
+		reconcile_rest(r, (int64_t)CALL_PAUSE_MS << (call->try - 1));
+	}
+	if (result == CALL_REFUSED)
+		snprintf(r->error, sizeof(r->error), "%s",
+		    buf_text(&work->outcome.error));
+	return true;
+}
+
+static bool
+reconcile_begin(struct reconcile *r)
+{
+	struct reconcile_begun begun = {0};
+	bool done = false;
+
+	while (!done) {
+		r->status =
+		    db_reconcile_begin(r->db, &r->start, &r->lease, &begun);
+		if (r->status != DB_OK) {
+			buf_release(&begun.place.cursor);
+			return reconcile_stop(r, RECONCILE_DATABASE);
+		}
+		done = strcmp(begun.outcome, "busy") != 0;
+		if (done || !r->wait)
+			break;
+		reconcile_say(r, "another comparison is under way; waiting");
+		reconcile_rest(r,
+		    begun.busy_ms < RUN_PAUSE_MS ? TICK_MS : RUN_PAUSE_MS);
+		if (is_stopping(r))
+			break;
+	}
+	buf_release(&r->place.cursor);
+	r->place = begun.place;
+	r->since = begun.since;
+	r->listed = begun.listed;
+	if (!done)
+		return reconcile_stop(r, RECONCILE_BUSY);
+	if (strcmp(begun.outcome, "recent") == 0)
+		return reconcile_stop(r, RECONCILE_RECENT);
+	/* Should it have to be begun once more, it is gone on with. */
+	r->start.restart = false;
+	if (strcmp(begun.outcome, "resumed") == 0)
+		reconcile_say(r, "going on after %" PRId64 " that were read",
+		    r->listed);
+	return true;
+}
+
+static enum list
+place_list(const struct reconcile_place *place)
+{
+	if (strcmp(place->list, "sessions") == 0)
+		return LIST_SESSIONS;
+	return strcmp(place->list, "refunds") == 0 ? LIST_REFUNDS : LIST_EVENTS;
+}
+
+/* Gathers what a page, or the news of one thing, tells. */
+static void
+things_add(struct reconcile_things *things, const struct reconcile *r,
+    const struct event *event)
+{
+	struct settlement thing;
+
+	if (event->kind == EVENT_UNUSABLE)
+		log_warn("cannot read %.*s in the books of %s: %.*s",
+		    (int)event->id.len, event->id.len ? event->id.text : "",
+		    r->provider->name, (int)event->detail.len,
+		    event->detail.len ? event->detail.text : "");
+	settlement_fill(&thing, r->provider, event, (struct str){NULL, 0});
+	reconcile_things_add(things, &thing);
+}
+
+static bool
+reconcile_page(struct reconcile *r)
+{
+	struct call call = {
+	    .act = ACT_LIST,
+	    .list = place_list(&r->place),
+	    .since = r->since,
+	    .cursor = str_view(&r->place.cursor),
+	};
+	struct reconcile_things things = {0};
+	struct event event;
+	struct work work;
+	bool ok;
+
+	reconcile_say(r, "reading %s, %" PRId64 " so far", r->place.list,
+	    r->listed);
+	ok = reconcile_ask(r, &call, &work);
+	if (ok && work.result == CALL_REFUSED)
+		ok = reconcile_stop(r, RECONCILE_REFUSED);
+	if (ok) {
+		while (r->provider->next(work.outcome.reader, &event))
+			things_add(&things, r, &event);
+		r->listed += (int64_t)things.count;
+		ok = db_ok(r,
+		    db_reconcile_page(r->db, &r->lease, &things,
+			str_view(&work.outcome.cursor), &r->place));
+	}
+	reconcile_things_release(&things);
+	work_release(&work);
+	return ok;
+}
+
+/*
+ * Applies news as if its webhook had come. outcome stays empty when the
+ * database will not have it.
+ */
+static bool
+reconcile_apply(struct reconcile *r, const struct event *event, struct str body,
+    char outcome[24])
+{
+	struct settlement settlement;
+	struct answer answer;
+	enum db_status status;
+
+	settlement_fill(&settlement, r->provider, event, body);
+	answer_init(&answer);
+	status = db_payment_settle(r->db, &settlement, &answer);
+	if (status == DB_OK)
+		memcpy(outcome, answer.outcome, sizeof(answer.outcome));
+	else if (status == DB_REFUSED)
+		log_error("cannot record event %.*s: %s", (int)event->id.len,
+		    event->id.text, db_error(r->db));
+	answer_release(&answer);
+	if (status == DB_OK || status == DB_REFUSED)
+		return true;
+	r->status = status;
+	return reconcile_stop(r, RECONCILE_DATABASE);
+}
+
+/* Reads the news of one thing, and applies it if that is wanted. */
+static bool
+reconcile_hear(struct reconcile *r, struct str body,
+    struct reconcile_things *things, char outcome[24])
+{
+	struct event_reader *reader = r->provider->read(r->conf, NULL, body);
+	struct event event;
+	bool ok = true;
+
+	while (ok && r->provider->next(reader, &event)) {
+		things_add(things, r, &event);
+		if (r->start.repair && event.kind != EVENT_UNUSABLE)
+			ok = reconcile_apply(r, &event, body, outcome);
+	}
+	r->provider->read_free(reader);
+	return ok;
+}
+
+/* Looks once more at what seems to differ. */
+static bool
+reconcile_look(struct reconcile *r, const struct reconcile_question *question)
+{
+	struct call call = {
+	    .act = ACT_FETCH,
+	    .key = str_view(&question->key),
+	    .payment_key = str_view(&question->payment_key),
+	    .hold = str_view(&question->hold),
+	    .session_id = str_view(&question->session_id),
+	    .payment_ref = str_view(&question->payment_ref),
+	    .refund_ref = str_view(&question->refund_ref),
+	    .event_id = str_view(&question->event_id),
+	};
+	struct reconcile_things things = {0};
+	char outcome[24] = "";
+	struct work work;
+	bool ok = reconcile_ask(r, &call, &work);
+
+	if (ok && work.result == CALL_REFUSED)
+		log_warn("%s does not show what differs: %s", r->provider->name,
+		    r->error);
+	else if (ok && work.outcome.body.len > 0)
+		ok = reconcile_hear(r, str_view(&work.outcome.body), &things,
+		    outcome);
+	/* An event tells what was; what is, the lists have said. */
+	if (question->event_id.len > 0)
+		reconcile_things_release(&things);
+	ok = ok &&
+	    db_ok(r,
+		db_reconcile_heard(r->db, &r->lease, question->id,
+		    outcome[0] == '\0' ? NULL : outcome, &things));
+	reconcile_things_release(&things);
+	work_release(&work);
+	return ok;
+}
+
+/* Asks about all that may be asked about now; *asked: how many. */
+static bool
+reconcile_questions(struct reconcile *r, int64_t differ, int64_t *asked)
+{
+	struct reconcile_question question = {0};
+	bool ok;
+
+	for (;;) {
+		ok = db_ok(r,
+		    db_reconcile_next(r->db, &r->lease, r->grace_ms,
+			&question));
+		if (!ok || question.id == 0)
+			break;
+		++*asked;
+		reconcile_say(r,
+		    "looking at what differs, %" PRId64 " of %" PRId64, *asked,
+		    differ < *asked ? *asked : differ);
+		ok = reconcile_look(r, &question);
+		if (!ok)
+			break;
+	}
+	reconcile_question_release(&question);
+	return ok;
+}
+
+/* Waits a while for news that may be under way, at most so long. */
+static bool
+reconcile_wait(struct reconcile *r, int64_t ms, int64_t look_ms)
+{
+	int64_t pause = look_ms * LOOK_TIMES;
+
+	if (pause < LOOK_MS)
+		pause = LOOK_MS;
+	reconcile_say(r,
+	    "the news of some may be under way: %" PRId64 " s left",
+	    (ms + 999) / 1000);
+	reconcile_rest(r, ms < pause ? ms : pause);
+	return !is_stopping(r) || reconcile_stop(r, RECONCILE_STOPPED);
+}
+
+/* Compares until there is nothing to ask and nothing to wait for. */
+static bool
+reconcile_compare(struct reconcile *r)
+{
+	struct reconcile_compared compared;
+	int64_t asked, began, took;
+
+	for (;;) {
+		reconcile_say(r, "comparing %" PRId64 " that were read",
+		    r->listed);
+		began = clock_monotonic_ms();
+		if (!db_ok(r,
+			db_reconcile_compare(r->db, &r->lease, r->grace_ms,
+			    &compared)))
+			return false;
+		took = clock_monotonic_ms() - began;
+		asked = 0;
+		if (!reconcile_questions(r, compared.differ, &asked))
+			return false;
+		if (asked == 0 && compared.wait_ms == 0)
+			return true;
+		if (asked == 0 && !reconcile_wait(r, compared.wait_ms, took))
+			return false;
+	}
+}
+
+static bool
+reconcile_once(struct reconcile *r)
+{
+	if (!reconcile_begin(r))
+		return false;
+	while (r->place.list[0] != '\0')
+		if (!reconcile_page(r))
+			return false;
+	if (!reconcile_compare(r) ||
+	    !db_ok(r, db_reconcile_finish(r->db, &r->lease, &r->end)))
+		return false;
+	r->result = r->end.differ == 0 ? RECONCILE_AGREES : RECONCILE_DIFFERS;
+	return true;
+}
+
+static void
+reconcile_open(struct reconcile *r)
+{
+	struct provider_pace limits;
+	unsigned char chance[16];
+	struct buf holder = {0};
+
+	r->provider->pace(r->conf, &limits);
+	pace_init(&r->pace, &limits, clock_monotonic_ms());
+	r->http = http_open("lastpair");
+	sign_random(chance, sizeof(chance));
+	str_hex(&holder, chance, sizeof(chance));
+	snprintf(r->lease.holder, sizeof(r->lease.holder), "%s",
+	    buf_text(&holder));
+	buf_release(&holder);
+	r->lease.lease_ms = limits.timeout_ms + LEASE_SLACK_MS;
+}
+
+enum reconcile_result
+reconcile_run(struct reconcile *r)
+{
+	int try = 1;
+
+	reconcile_open(r);
+	while (!reconcile_once(r) && r->result == RECONCILE_DATABASE &&
+	    r->status != DB_REFUSED && r->status != DB_BUG && try < RUN_TRIES) {
+		reconcile_rest(r, (int64_t)RUN_PAUSE_MS * try++);
+		if (is_stopping(r))
+			break;
+	}
+	if (r->lease.kept && r->result > RECONCILE_TAKEN)
+		(void)db_reconcile_release(r->db, &r->lease);
+	http_close(r->http);
+	buf_release(&r->place.cursor);
+	return r->result;
+}
