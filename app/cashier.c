@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/sign.h"
 #include "cashier_record.h"
+#include "cashier_stray.h"
 #include "cashier_till.h"
 #include "io/db.h"
 #include "io/http.h"
@@ -33,6 +34,9 @@
  * supervisor kills after twice as much. */
 #define STOP_MS 5000
 
+/* Between looks for refunds through a provider that is not set up any more. */
+#define STRAY_MS 60000
+
 static const char *const provider_names[] = {"stripe", "standard"};
 #define TILLS_MAX (sizeof(provider_names) / sizeof(provider_names[0]))
 
@@ -44,6 +48,7 @@ struct cashier {
 	size_t till_count;
 	int failures; /* of the database, in a row */
 	int64_t away_until_ms; /* not asked before, when there are any */
+	int64_t stray_ms; /* when to look for strays */
 	int64_t end_ms; /* what has not ended by then is given up */
 };
 
@@ -57,11 +62,12 @@ cashier_on_term(int signo)
 }
 
 /* The call may go through later, also one that perhaps has: to record the same
- * outcome twice changes nothing. */
+ * outcome twice changes nothing. Who is there and will not have one outcome may
+ * have the others. */
 static bool
 is_away(enum db_status status)
 {
-	return status != DB_OK && status != DB_REFUSED;
+	return status == DB_DOWN || status == DB_LOST;
 }
 
 /* Whether the database may be asked. */
@@ -200,7 +206,7 @@ cashier_claim(struct cashier *c, struct till *till)
 	status = db_cashier_claim(c->db, &claim, &jobs);
 	if (!cashier_weigh(c, status))
 		return;
-	if (status == DB_REFUSED) {
+	if (status != DB_OK) {
 		log_error("cannot claim a call: %s", db_error(c->db));
 		memset(till->more, 0, sizeof(till->more));
 		return;
@@ -246,9 +252,27 @@ cashier_serve(struct cashier *c, struct till *till)
 }
 
 static void
+cashier_stray(struct cashier *c)
+{
+	int64_t now_ms = clock_monotonic_ms();
+
+	if (stopping || now_ms < c->stray_ms)
+		return;
+	c->stray_ms = now_ms + STRAY_MS;
+	for (size_t i = 0; i < TILLS_MAX && cashier_may_ask(c); i++) {
+		const struct provider *provider =
+		    provider_find(str_of(provider_names[i]));
+
+		if (provider && !provider_is_set_up(c->conf, provider))
+			(void)cashier_weigh(c, stray_refuse(c->db, provider));
+	}
+}
+
+static void
 cashier_turn(struct cashier *c)
 {
 	cashier_collect(c);
+	cashier_stray(c);
 	for (size_t i = 0; i < c->till_count; i++) {
 		till_drop_late(&c->tills[i], clock_monotonic_ms());
 		cashier_record(c, &c->tills[i]);

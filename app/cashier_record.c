@@ -211,7 +211,10 @@ slot_record(const struct slot *slot, struct till *till, struct db *db)
 	const struct record r = {db, till, &slot->job, &slot->work};
 	enum db_status status = record_outcome(&r);
 
-	if (status == DB_REFUSED) {
+	if (status == DB_CONFLICT)
+		return record_retry(&r, "the outcome could not be recorded",
+		    backoff_ms(slot->job.try));
+	if (status == DB_REFUSED || status == DB_BUG) {
 		log_error("cannot record a call for hold %s: %s",
 		    buf_text(&slot->job.hold), db_error(db));
 		(void)record_retry(&r, "the outcome cannot be recorded",

@@ -11,7 +11,8 @@
 /* What a call is to do, for the log: "open a session". */
 const char *
 job_act(const struct job *job);
-/* DB_OK and DB_REFUSED are the last word: the slot may be freed. */
+/* Unless the database is away (DB_DOWN, DB_LOST), that was the last word: the
+ * slot may be freed. */
 enum db_status
 slot_record(const struct slot *slot, struct till *till, struct db *db);
 

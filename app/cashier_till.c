@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A look, what is to be done, and a look at what came of it. */
+/* A look, what is to be done, and a look at what came of it. After a 500 there
+ * may be two more; that all take as long as they may is not waited for. */
 #define REQUESTS_MAX 3
 /* For the database and a busy machine. Should a slow cashier still be at it
  * when its lease is over, both ask under the same key. */

@@ -309,9 +309,11 @@ reconcile_look(struct reconcile *r, const struct reconcile_question *question)
 	struct work work;
 	bool ok = reconcile_ask(r, &call, &work);
 
+	if (ok && work.result == CALL_REFUSED && !r->refused)
+		log_warn("%s does not show what differs, as it seems gone: %s",
+		    r->provider->name, r->error);
 	if (ok && work.result == CALL_REFUSED)
-		log_warn("%s does not show what differs: %s", r->provider->name,
-		    r->error);
+		r->refused = true;
 	else if (ok && work.outcome.body.len > 0)
 		ok = reconcile_hear(r, str_view(&work.outcome.body), &things,
 		    outcome);

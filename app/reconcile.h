@@ -61,6 +61,7 @@ struct reconcile {
 	struct reconcile_place place;
 	int64_t since;
 	int64_t listed;
+	bool refused; /* it was told once that a thing is not shown */
 };
 
 enum reconcile_result

@@ -135,6 +135,7 @@ CREATE TABLE data.outbox (
     done_at timestamp with time zone,
     refund_id bigint,
     hold_id bigint NOT NULL,
+    claimed_by integer,
     CONSTRAINT outbox_kind_check CHECK ((kind = ANY (ARRAY['open'::text, 'expire'::text, 'refund'::text, 'fetch'::text]))),
     CONSTRAINT outbox_refund_check CHECK (((kind = 'refund'::text) = (refund_id IS NOT NULL)))
 );
@@ -469,6 +470,8 @@ CREATE INDEX hold_line_paid ON data.hold_line USING btree (buyer, item_id) WHERE
 CREATE INDEX hold_line_sold ON data.hold_line USING btree (item_id) WHERE ((state = 'paid'::text) IS TRUE);
 
 CREATE INDEX mail_due ON data.mail USING btree (next_try) WHERE ((done_at IS NULL) AND (NOT stuck));
+
+CREATE INDEX outbox_claimed ON data.outbox USING btree (claimed_by) WHERE (((done_at IS NULL) AND (claimed_by IS NOT NULL)) IS TRUE);
 
 CREATE INDEX outbox_due ON data.outbox USING btree (kind, next_try) WHERE ((done_at IS NULL) AND (NOT stuck));
 

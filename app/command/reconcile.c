@@ -27,11 +27,12 @@ static atomic_bool stopping;
 static void
 reconcile_on_signal(int signo)
 {
-	(void)signo;
+	signal(signo, SIG_DFL);
 	atomic_store(&stopping, true);
 }
 
-/* Ctrl-C lets the run be gone on with at once, by whoever is next. */
+/* Ctrl-C lets the run be gone on with at once, by whoever is next; a second one
+ * ends it at once. */
 static void
 reconcile_signals(void)
 {

@@ -113,6 +113,7 @@ enum stripe_stage {
 	STRIPE_START,
 	STRIPE_LOOK, /* before anything was sent */
 	STRIPE_SENT,
+	STRIPE_LOOK_STUCK, /* after a 500, before another key is taken */
 	STRIPE_SENT_AGAIN, /* under a key of this try */
 	STRIPE_LOOK_AFTER,
 };
@@ -120,7 +121,7 @@ enum stripe_stage {
 /*
  * Each writes the next request and answers true. path starts with "/v1/". A
  * GET leaves the stage to the caller; a POST moves it on to STRIPE_SENT, or,
- * when it stands there, to STRIPE_SENT_AGAIN.
+ * when it has been there, to STRIPE_SENT_AGAIN.
  */
 bool
 stripe_get(struct work *work, enum stripe_stage stage, const char *path);
@@ -129,8 +130,8 @@ stripe_post(struct work *work, enum endpoint endpoint, const char *path,
     struct str form);
 /*
  * Whether a 500 is stored under the call's key, so that the same has to be
- * asked under a key of this try. Only on a later try: whoever posts something
- * that must not happen twice has looked for it by then.
+ * asked under a key of this try. Only on a later try. It may be this try's own
+ * 500: whoever posts something that must not happen twice looks for it first.
  */
 bool
 stripe_is_stuck(const struct work *work);

@@ -63,7 +63,8 @@ bool
 stripe_post(struct work *work, enum endpoint endpoint, const char *path,
     struct str form)
 {
-	bool again = work->stage == STRIPE_SENT;
+	bool again =
+	    work->stage == STRIPE_SENT || work->stage == STRIPE_LOOK_STUCK;
 	struct buf key = {0};
 
 	work_prepare(work, endpoint, "POST", path);

@@ -72,21 +72,23 @@ refund_take(struct call_outcome *outcome, const struct json *refund)
 }
 
 static bool
-refund_look(struct work *work)
+refund_look(struct work *work, enum stripe_stage stage)
 {
-	bool before = work->stage == STRIPE_START;
 	struct buf path = {0};
 
 	buf_str(&path, "/v1/refunds?payment_intent=");
 	str_url(&path, work->call->payment_ref);
 	buf_str(&path, "&limit=100");
-	stripe_get(work, before ? STRIPE_LOOK : STRIPE_LOOK_AFTER,
-	    buf_text(&path));
+	stripe_get(work, stage, buf_text(&path));
 	buf_release(&path);
 	return true;
 }
 
-/* The one that fits best; other: also a part that somebody gave back. */
+/*
+ * The one that fits best; other: also what somebody gave back by hand. Before
+ * ours is sent that is no reason not to: the same amount, of what was left, may
+ * have gone back by hand earlier.
+ */
 static const struct json *
 refund_choose(const struct json *list, const struct call *call, bool other)
 {
@@ -95,8 +97,9 @@ refund_choose(const struct json *list, const struct call *call, bool other)
 
 	for (const struct json *r = list->first; r; r = r->next) {
 		enum fit fit = refund_fit(r, call);
+		bool by_hand = fit == FIT_OTHER || fit == FIT_AMOUNT;
 
-		if (fit > best_fit && (other || fit != FIT_OTHER)) {
+		if (fit > best_fit && (other || !by_hand)) {
 			best = r;
 			best_fit = fit;
 		}
@@ -187,7 +190,7 @@ refund_answered(struct work *work)
 	if (result == CALL_DONE)
 		return stripe_over(work, refund_accept(work));
 	if (stripe_code_is(work, "charge_already_refunded"))
-		return refund_look(work);
+		return refund_look(work, STRIPE_LOOK_AFTER);
 	return stripe_over(work, result);
 }
 
@@ -236,14 +239,16 @@ stripe_refund(struct work *work)
 		if (work->call->payment_ref.len == 0)
 			return stripe_refuse(work,
 			    "there is no payment to refund");
-		return refund_may_exist(work) ? refund_look(work)
+		return refund_may_exist(work) ? refund_look(work, STRIPE_LOOK)
 					      : refund_send(work);
 	case STRIPE_LOOK:
+	case STRIPE_LOOK_STUCK:
 		return refund_looked(work);
 	case STRIPE_LOOK_AFTER:
 		return refund_looked_after(work);
 	default:
-		return stripe_is_stuck(work) ? refund_send(work)
-					     : refund_answered(work);
+		return stripe_is_stuck(work)
+		    ? refund_look(work, STRIPE_LOOK_STUCK)
+		    : refund_answered(work);
 	}
 }

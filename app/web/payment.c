@@ -32,9 +32,12 @@ struct opening {
 static int
 opening_pace(const struct conf *conf)
 {
-	return strcmp(conf->payment.provider, "stripe") == 0
-	    ? conf->stripe.opens_per_second
-	    : conf->standard.calls_per_second;
+	struct provider_pace pace;
+
+	provider_current(conf)->pace(conf, &pace);
+	return pace.per_second[ENDPOINT_OPEN] < pace.calls_per_second
+	    ? pace.per_second[ENDPOINT_OPEN]
+	    : pace.calls_per_second;
 }
 
 static struct opening

@@ -92,6 +92,7 @@ begin
     perform api.event_unpark_late(50);
     moment := clock_timestamp();
     perform api.cashier_forget(greatest(p_open, 20), moment);
+    perform api.cashier_orphans(moment);
     due := array(select o.outbox_id from outbox o
             where (o.kind = 'open' and o.done_at is null and not o.stuck)
                 is true
@@ -104,7 +105,7 @@ begin
     return query
     with claimed as (
         update outbox o
-        set try = o.try + 1,
+        set try = o.try + 1, claimed_by = pg_backend_pid(),
             next_try = clock_timestamp() + p_lease_ms * interval '1 ms'
         where o.outbox_id = any (due)
         returning o.*)
@@ -120,6 +121,22 @@ begin
     left join lateral (select * from refund f
         where f.refund_id = c.refund_id offset 0) r on true
     order by c.hold_id, c.outbox_id;
+end
+$$;
+
+-- Calls whose cashier is gone are due at once: it was killed, or has lost its
+-- connection, and then asks twice under the same key.
+create function api.cashier_orphans(p_now timestamptz) returns void
+language plpgsql as $$
+begin
+    update data.outbox o set next_try = least(o.next_try, p_now),
+        claimed_by = null
+    where o.outbox_id = any (array(select c.outbox_id from data.outbox c
+        where (c.done_at is null and c.claimed_by is not null) is true
+            and c.claimed_by <> pg_backend_pid()
+            and not exists (select from pg_stat_activity a
+                where a.pid = c.claimed_by)
+        for update skip locked));
 end
 $$;
 
@@ -175,19 +192,23 @@ language plpgsql stable security definer set search_path = data, pg_temp
 as $$
 begin
     return least(p_most, coalesce(api.ms_until(least(
-            (select o.next_try from outbox o
-                where o.kind = 'open' and o.done_at is null and not o.stuck
-                order by o.next_try limit 1),
-            (select o.next_try from outbox o
-                where o.kind = 'expire' and o.done_at is null and not o.stuck
-                order by o.next_try limit 1),
-            (select o.next_try from outbox o
-                where o.kind = 'refund' and o.done_at is null and not o.stuck
-                order by o.next_try limit 1),
-            (select o.next_try from outbox o
-                where o.kind = 'fetch' and o.done_at is null and not o.stuck
-                order by o.next_try limit 1)),
+            api.cashier_next(p_provider, 'open'),
+            api.cashier_next(p_provider, 'expire'),
+            api.cashier_next(p_provider, 'refund'),
+            api.cashier_next(p_provider, 'fetch')),
         clock_timestamp()), p_most))::integer;
+end
+$$;
+
+-- When the first call of a kind to a provider is due; NULL: there is none.
+create function api.cashier_next(p_provider text, p_kind text)
+returns timestamptz
+language plpgsql stable as $$
+begin
+    return (select o.next_try from data.outbox o
+        where o.kind = p_kind and o.done_at is null and not o.stuck
+            and api.payment_provider(o.payment_id) = p_provider
+        order by o.next_try limit 1);
 end
 $$;
 
@@ -321,7 +342,7 @@ begin
     perform api.cashier_lock(p_outbox_id);
     update outbox
     set next_try = clock_timestamp() + p_delay_ms * interval '1 ms',
-        last_error = left(p_error, 500)
+        last_error = left(p_error, 500), claimed_by = null
     where outbox_id = p_outbox_id and (done_at is null and not stuck) is true
     returning * into call;
     if call.outbox_id is null or call.try < p_tries then

@@ -243,41 +243,6 @@ test("the provider is away: 202 meanwhile, then it recovers by itself",
 		await shop.audit();
 	});
 
-test("the provider says no: 503, a person is told; a second try works",
-	async () => {
-		const { hold, buyer, item } = await held({ total: 1 });
-		const other = await held({ total: 1 });
-		await shop.withSettings({ open_key: "sk_test_wrong" }, async () => {
-			assert.equal((await buyer.pay(hold)).status, 202);
-			await until("the refusal is recorded", async () =>
-				(await shop.order(hold)).payments[0].state === "refused");
-			assert.equal((await buyer.hold(hold)).json.state, "held");
-			assert.ok((await shop.tasks()).some(({ kind, detail }) =>
-				kind === "refused" && /pay pages.* 401/.test(detail)),
-			"nobody is told");
-			// Who keeps asking is told, too, and keeps the hold.
-			const no = await until("503", async () => {
-				const answer = await other.buyer.pay(other.hold);
-				return answer.status !== 202 && answer;
-			});
-			assert.equal(no.status, 503);
-			assert.equal(no.problem, "provider");
-			assert.ok(no.headers["retry-after"]);
-			assert.equal((await other.buyer.page(other.hold)).state, "held");
-		});
-		const url = await until("a pay page", async () => {
-			const answer = await buyer.pay(hold);
-			return answer.status === 200 && answer.json.url;
-		}, { within: 15000 });
-		await press(url, "pay");
-		await turns(buyer, hold, "paid");
-		const { payments } = await shop.order(hold);
-		assert.deepEqual(payments.map(({ key, state }) => [key, state]),
-			[[`cs-${hold}`, "refused"], [`cs-${hold}-2`, "paid"]]);
-		assert.equal((await shop.show(item)).sold, 1);
-		await shop.audit();
-	});
-
 test("the provider's keys are needed: without one it answers 401",
 	async () => {
 		for (const path of ["/v1/refunds?payment_intent=pi_x&limit=1",

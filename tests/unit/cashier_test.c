@@ -204,6 +204,52 @@ an_outcome_that_cannot_be_stored_is_put_off(void **state)
 	    "cannot record a call for hold hold-0: it says no\n");
 }
 
+/* A conflict that does not pass, a call that is wrong: one call's matter. */
+static void
+an_outcome_that_fails_holds_no_other_up(void **state)
+{
+	static const enum db_status failures[] = {DB_CONFLICT, DB_BUG,
+	    DB_REFUSED};
+
+	for (size_t i = 0; i < 3; i++) {
+		setup(NULL);
+		row_add(JOB_REFUND)->latency_ms = 50;
+		row_add(JOB_REFUND);
+		record_failure = failures[i];
+		record_failures = 1;
+		stop_ms = fake_ms + 300;
+		run();
+		assert_false(rows[0].done);
+		assert_true(rows[1].done);
+		assert_int_equal(rows[1].done_ms, 1000100);
+		assert_int_equal(last_delay_ms, i == 0 ? 500 : 60000);
+		assert_int_equal(rows[0].due_ms - last_delay_ms, 1000050);
+		buf_reset(&seen);
+	}
+}
+
+/* The provider was changed, and money is owed through the one before. */
+static void
+refunds_through_a_provider_that_is_gone_are_a_persons(void **state)
+{
+	static const char why[] =
+	    "standard is not set up any more: set it up and retry this task, "
+	    "or give the money back there";
+
+	for (int kind = 0; kind < JOB_KINDS; kind++)
+		row_add((enum job_kind)kind)->provider = "standard";
+	/* One that comes while it runs. */
+	row_add(JOB_REFUND)->provider = "standard";
+	rows[JOB_KINDS].born_ms = rows[JOB_KINDS].due_ms = fake_ms + 5000;
+	stop_ms = fake_ms + 70000;
+	run();
+	assert_int_equal(sent_count, 0);
+	for (size_t i = 0; i < row_count; i++)
+		assert_int_equal(rows[i].stuck, rows[i].kind == JOB_REFUND);
+	assert_non_null(strstr(buf_text(&seen), why));
+	assert_non_null(strstr(alerts, why));
+}
+
 static void
 an_outcome_is_kept_while_the_database_is_away(void **state)
 {
@@ -293,6 +339,8 @@ main(void)
 	    TEST(the_last_try_is_stuck_and_said),
 	    TEST(a_refusal_is_recorded_and_said),
 	    TEST(an_outcome_that_cannot_be_stored_is_put_off),
+	    TEST(an_outcome_that_fails_holds_no_other_up),
+	    TEST(refunds_through_a_provider_that_is_gone_are_a_persons),
 	    TEST(an_outcome_is_kept_while_the_database_is_away),
 	    TEST(an_outcome_is_given_up_with_its_lease),
 	    TEST(a_call_without_an_end_is_given_up_with_its_lease),

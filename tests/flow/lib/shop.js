@@ -226,7 +226,6 @@ async function frozen(pids, work) {
 }
 
 module.exports = { STATE, BIN, CONF, SANITIZED, lastpair, lastpairWith, sku,
-	item, show,
-	order, stock, tasks, taskKinds, log, audit, setting, pidOf, isAlive, childrenOf, processes,
-	processOf, workers, rss, cheap, descriptors, reload, withSettings,
-	frozen, until };
+	item, show, order, stock, tasks, taskKinds, log, audit, setting, pidOf,
+	isAlive, childrenOf, processes, processOf, workers, rss, cheap,
+	descriptors, reload, withSettings, frozen, until };

@@ -42,6 +42,7 @@ static struct fake {
 	/*
 	 * A letter for each call, whatever its connection:
 	 *   r  a row                          R  a row; shuts down afterwards
+	 *   a  a notification, then a row     A  a row, then a notification
 	 *   s  no answer                      n  not even read
 	 *   h  half a row, then silence       c  hangs up
 	 *   u  a row, but hangs up before the end of the answer
@@ -117,6 +118,16 @@ fake_error(struct buf *out, int fd, const char *state)
 	message_text(out, state);
 	message_text(out, "Mthe fake server says so");
 	buf_char(out, '\0');
+	message_send(out, fd, 0);
+}
+
+static void
+fake_notify(struct buf *out, int fd)
+{
+	message_begin(out, 'A');
+	message_int32(out, FAKE_PID);
+	message_text(out, "some_channel");
+	message_text(out, "");
 	message_send(out, fd, 0);
 }
 
@@ -257,16 +268,22 @@ fake_call(struct buf *out, int fd, char act)
 		fake_error(out, fd, "23514");
 		fake_ready(out, fd);
 		return true;
+	case 'a':
+	case 'A':
 	case 'r':
 	case 'R':
 	case 'u':
+		if (act == 'a')
+			fake_notify(out, fd);
 		fake_row(out, fd, "1", 0);
 		fake_complete(out, fd, "SELECT 1");
 		if (act != 'u')
 			fake_ready(out, fd);
 		if (act == 'R')
 			fake_error(out, fd, "57P01");
-		return act == 'r';
+		if (act == 'A')
+			fake_notify(out, fd);
+		return act != 'R' && act != 'u';
 	default:
 		break;
 	}

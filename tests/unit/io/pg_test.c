@@ -233,6 +233,51 @@ a_restart_between_calls_goes_unseen(void **state)
 	assert_int_equal(fake.connections, 2);
 }
 
+static void
+what_the_server_tells_by_itself_is_noticed_once(void **state)
+{
+	struct pollfd ready = {.events = POLLIN};
+
+	(void)state;
+	begin("", "aArR");
+	assert_int_equal(pg_fd(pg), -1);
+	assert_false(pg_noticed(pg));
+	/* Along with an answer: there is nothing left to be read. */
+	assert_call(PG_OK);
+	assert_true(pg_noticed(pg));
+	assert_false(pg_noticed(pg));
+	/* After it: the descriptor says so, unless it was read by then. */
+	assert_call(PG_OK);
+	ready.fd = pg_fd(pg);
+	while (!pg_noticed(pg))
+		assert_int_equal(poll(&ready, 1, 10000), 1);
+	assert_false(pg_noticed(pg));
+	assert_int_equal(poll(&ready, 1, 0), 0);
+}
+
+/* Who notified meanwhile was not heard. */
+static void
+a_lost_connection_counts_as_noticed(void **state)
+{
+	bool noticed = false;
+
+	(void)state;
+	begin("", "Rrcr");
+	assert_call(PG_OK);
+	while (fake.closed == 0)
+		clock_sleep_ms(1);
+	while (pg_fd(pg) >= 0)
+		noticed |= pg_noticed(pg);
+	assert_true(noticed);
+	assert_false(pg_noticed(pg));
+	/* Lost in a call, and made anew by the next. */
+	assert_call(PG_OK);
+	assert_call(PG_LOST);
+	assert_call(PG_OK);
+	assert_true(pg_noticed(pg));
+	assert_false(pg_noticed(pg));
+}
+
 /* Nothing was sent, so nothing can have been carried out. */
 static void
 who_does_not_let_us_in_is_down_not_lost(void **state)
@@ -266,6 +311,8 @@ main(void)
 	    TEST(a_silent_server_is_lost_when_the_time_is_over),
 	    TEST(a_server_that_does_not_even_read_is_lost_too),
 	    TEST(a_restart_between_calls_goes_unseen),
+	    TEST(what_the_server_tells_by_itself_is_noticed_once),
+	    TEST(a_lost_connection_counts_as_noticed),
 	    TEST(who_does_not_let_us_in_is_down_not_lost),
 	};
 

@@ -81,10 +81,24 @@ a_later_try_takes_the_refund_that_exists(void **state)
 	asked_for(0, LOOK);
 	assert_true(
 	    script_header_is(0, "Authorization: Bearer sk_test_REFUND"));
-	/* All of it, by hand: taken as well. */
+	/* All of it, by hand: taken when there is no more. */
+	script_add(200, LIST(REFUND_BODY("re_2", "succeeded", "", "12900")),
+	    NULL);
+	script_add(400, already, NULL);
 	script_add(200, LIST(REFUND_BODY("re_2", "succeeded", "", "12900")),
 	    NULL);
 	assert_int_equal(refund_try(3), CALL_DONE);
+	took("re_2", "succeeded");
+}
+
+/* The first half went back by hand; ours is the second. */
+static void
+the_same_amount_by_hand_is_not_ours(void **state)
+{
+	script_add(200, LIST(REFUND_BODY("re_1", "succeeded", "", "12900")),
+	    NULL);
+	script_add(200, OURS("re_2", "succeeded"), NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
 	took("re_2", "succeeded");
 }
 
@@ -159,13 +173,45 @@ a_later_try_sends_when_there_is_none(void **state)
 	/* After a stored 500: looked, so asked under a new key. */
 	script_add(200, LIST(""), NULL);
 	script_add(500, "", "false");
+	script_add(200, LIST(""), NULL);
 	script_add(200, OURS("re_1", "succeeded"), NULL);
 	assert_int_equal(refund_try(4), CALL_DONE);
 	assert_true(script_header_is(3, "Idempotency-Key: " KEY));
-	assert_true(script_header_is(4, "Idempotency-Key: " KEY "-try4"));
+	asked_for(4, LOOK);
+	assert_true(script_header_is(5, "Idempotency-Key: " KEY "-try4"));
 	/* All else is as it was, our own key too. */
-	assert_string_equal(script_asked[3].body, script_asked[4].body);
-	assert_string_equal(script_asked[1].body, script_asked[4].body);
+	assert_string_equal(script_asked[3].body, script_asked[5].body);
+	assert_string_equal(script_asked[1].body, script_asked[5].body);
+}
+
+/* The first try never got there, the second did and is answered a 500: the
+ * money is gone. */
+static void
+a_500_of_this_try_is_not_asked_anew(void **state)
+{
+	script_add(200, LIST(""), NULL);
+	script_add(500, "", NULL);
+	script_add(200, LIST(OURS("re_1", "succeeded")), NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
+	took("re_1", "succeeded");
+	/* Nor when it cannot be seen whether it did. */
+	script_add(200, LIST(""), NULL);
+	script_add(500, "", NULL);
+	script_add(503, "", NULL);
+	assert_int_equal(refund_try(2), CALL_RETRY);
+	/* What a new key comes to is judged like any other. */
+	script_add(200, LIST(""), NULL);
+	script_add(500, "", NULL);
+	script_add(200, LIST(""), NULL);
+	script_add(400, already, NULL);
+	script_add(200, LIST(OURS("re_1", "succeeded")), NULL);
+	assert_int_equal(refund_try(3), CALL_DONE);
+	took("re_1", "succeeded");
+	script_add(200, LIST(""), NULL);
+	script_add(500, "", NULL);
+	script_add(200, LIST(""), NULL);
+	script_add(500, "", NULL);
+	assert_int_equal(refund_try(3), CALL_RETRY);
 }
 
 /* The first 500 says nothing: the money may be on its way. */
@@ -290,11 +336,13 @@ main(void)
 	    TEST(refund_sends_what_the_contract_says),
 	    TEST(refund_states_are_told),
 	    TEST(a_later_try_takes_the_refund_that_exists),
+	    TEST(the_same_amount_by_hand_is_not_ours),
 	    TEST(the_key_decides_before_hold_and_amount),
 	    TEST(another_key_of_the_order_is_another_refund),
 	    TEST(a_refund_of_another_payment_is_not_ours),
 	    TEST(a_later_try_sends_when_there_is_none),
 	    TEST(a_first_500_is_not_asked_anew),
+	    TEST(a_500_of_this_try_is_not_asked_anew),
 	    TEST(a_key_that_may_be_forgotten_is_not_trusted),
 	    TEST(our_failed_refund_is_not_sent_again),
 	    TEST(a_later_try_sends_nothing_without_a_look),

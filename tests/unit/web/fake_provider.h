@@ -41,9 +41,19 @@ fake_read_free(struct event_reader *reader)
 	fake.reads_freed++;
 }
 
+static void
+fake_pace(const struct conf *conf, struct provider_pace *pace)
+{
+	*pace = (struct provider_pace){
+	    .per_second = {[ENDPOINT_OPEN] = conf->stripe.opens_per_second},
+	    .calls_per_second = conf->stripe.calls_per_second,
+	};
+}
+
 /* Whatever it is called by a test; a second one is Stripe by name. */
 static struct provider fake_provider = {
     .name = "fake",
+    .pace = fake_pace,
     .verify = fake_verify,
     .read = fake_read,
     .next = fake_next,

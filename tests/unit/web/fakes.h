@@ -305,7 +305,6 @@ fake_setup(void **state)
 	static char secret[] = FAKE_SECRET;
 	static char none[] = "";
 	static char url[] = "https://shop.example";
-	static char stripe[] = "stripe";
 	static const char *const templates[PAGE_COUNT] = {
 	    [PAGE_ORDER] = "order {{hold}} {{state}} {{left}} {{price}} "
 			   "{{lines}} {{item_link}} {{refresh}} "
@@ -321,8 +320,8 @@ fake_setup(void **state)
 	fake.conf.buyer.secret = secret;
 	fake.conf.buyer.old_secret = none;
 	fake.conf.server.public_url = url;
-	fake.conf.payment.provider = stripe;
 	fake.conf.stripe.opens_per_second = 20;
+	fake.conf.stripe.calls_per_second = 80;
 	fake.conf.stripe.webhook_secret = none;
 	fake_provider.name = "fake";
 	fake_provider.ack = NULL;

@@ -132,20 +132,21 @@ says_how_long_it_takes(void **state)
 	buf_release(&cookie);
 }
 
-/* Each provider has a pace of its own. */
+/* Whichever is the slower: sessions, or calls of all kinds. */
 static void
 counts_at_the_pace_of_the_provider(void **state)
 {
-	static char standard[] = "standard";
 	struct buf cookie = {0};
 
 	(void)state;
 	fake.outcome = "opening";
 	fake.document = DOCUMENT;
 	fake.ahead = 30;
-	fake.conf.payment.provider = standard;
-	fake.conf.standard.calls_per_second = 5;
 	fake_sign_in(&cookie);
+	fake.conf.stripe.opens_per_second = 10;
+	assert_int_equal(ask(), 202);
+	assert_body("\"ready_in_ms\":4000,");
+	fake.conf.stripe.calls_per_second = 5;
 	assert_int_equal(ask(), 202);
 	assert_body("\"ready_in_ms\":7000,");
 	buf_release(&cookie);

@@ -1,0 +1,95 @@
+-- Attacks on what goes back: names that are another's, money that is lost at
+-- the bank, retries that find somebody else's refund.
+begin;
+\ir lib/fixture.sql
+select plan(24);
+select t.item('S' || n, 1) from generate_series(1, 9) n;
+
+-- A hold that is paid late, its unit gone: buyer n for hold n, of item Sn.
+create function t.late(n integer) returns text language plpgsql as $$
+begin
+    perform t.take(n, n, 'S' || n);
+    perform t.open(n, n);
+    perform t.age(n);
+    perform t.take(n + 500, n + 500, 'S' || n);
+    return t.event('late' || n, 'paid', n);
+end
+$$;
+create function t.sold(n integer) returns void language plpgsql as $$
+begin
+    perform t.take(n, n, 'S' || n);
+    perform t.open(n, n);
+    perform t.event('sold' || n, 'paid', n);
+end
+$$;
+create function t.refunds(payment text) returns text language sql
+return (select string_agg(r.amount || ' ' || r.state, ', '
+        order by r.refund_id)
+    from data.refund r join data.payment p using (payment_id)
+    where p.payment_ref = payment);
+create function t.sends() returns text language sql
+return (select string_agg(hold || ' ' || amount, ', ' order by outbox_id)
+    from t.claim() where kind = 'refund');
+
+-- The bank has given the money back, and the news that it began comes last.
+select t.late(1);
+select is(t.dispute_event('d1', 'pi_1', 'lost'), 'person',
+    'lost before it was known to be disputed');
+select is(t.refunds('pi_1'), '2500 void', 'what was owed is not');
+select is(t.sends(), null, 'and is not sent');
+select is(t.dispute_event('d1b', 'pi_1', 'open'), 'repeat', 'it is over');
+select is(t.sends(), null, 'still not sent');
+
+-- Of two payments of an order the bank takes one; the other's still goes back.
+select t.sold(2);
+select t.event('twice2', 'paid', 2, session => 'cs_2b', ref => 'pi_2b');
+select is(t.refunds('pi_2b'), '2500 owed', 'paid twice');
+select t.dispute_event('d2', 'pi_2', 'lost');
+select is(t.sends(), t.hid(2) || ' 2500', 'and sent, whatever the bank did '
+    'about the first');
+
+-- Lost before the money was known to have come: not served for nothing.
+select t.take(3, 3, 'S3'), t.open(3, 3), t.event('way3', 'pending', 3);
+select t.dispute_event('d3', 'pi_3', 'lost');
+select t.event('paid3', 'paid', 3);
+select isnt(t.doc(3)->>'state', 'paid', 'money that the bank took buys '
+    'nothing');
+select is(t.sends(), null, 'nor does it go back once more');
+
+-- A refund of one payment under the name of another's.
+select t.sold(4), t.sold(5);
+select t.refund_event('r4', 'pi_4', 're_4', 'pending', 2500);
+select is(t.refund_event('r5', 'pi_5', 're_4', 'failed', 2500), 'person',
+    'one refund cannot be of two payments');
+select is(t.refunds('pi_4'), '2500 pending', 'the other''s is not touched');
+select is(t.refunds('pi_5'), null, 'nor does this one get any');
+select is(t.doc(5)->>'state', 'paid', 'its order stands');
+select is((select count(*) from data.task where kind = 'unclear'
+    and subject like 'event %'), 1::bigint, 'a person is told');
+
+-- Half of it went back by hand; the other half is owed. A try that looks at
+-- the provider finds the first half, and takes it for the second.
+select t.late(6);
+select t.refund_event('r6', 'pi_6', 're_6', 'succeeded', 1250);
+select is(t.refunds('pi_6'), '2500 void, 1250 succeeded, 1250 owed',
+    'half is owed');
+select is(t.sends(), t.hid(6) || ' 1250', 'and sent');
+create function t.half() returns bigint language sql
+return (select outbox_id from data.outbox o join data.hold h using (hold_id)
+    where h.id = t.hid(6) and done_at is null and kind = 'refund');
+select is(api.cashier_refunded(t.half(), 're_6', 'succeeded'), 'person',
+    'the half that went back is not the half that is owed');
+select is(t.refunds('pi_6'), '2500 void, 1250 succeeded, 1250 owed',
+    'which is owed as before');
+select is(t.sends(), null, 'a person looks first');
+select is((select api.task_retry(task_id, 'ann') from data.task
+    where outbox_id = t.half()), 'done', 'who has it sent');
+select t.sends();
+select is(api.cashier_refunded(t.half(), 're_6b', 'succeeded'), 'applied',
+    'now it is another one');
+select is(t.refunds('pi_6'), '2500 void, 1250 succeeded, 1250 succeeded',
+    'all has gone back');
+select is(t.state(6), 'released refunded (refunded)', 'the buyer is told');
+select t.clean();
+select * from finish();
+rollback;
