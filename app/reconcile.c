@@ -3,7 +3,7 @@
  * why in r->result and ends the run; whatever is in the database by then is
  * gone on with.
  */
-#include "reconcile.h"
+#include "reconcile_own.h"
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -11,70 +11,20 @@
 #include "web/settlement.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Of a call to the provider, with pauses that double. */
-#define CALL_TRIES 5
-#define CALL_PAUSE_MS 500
 /* Of a run, when the database fails in the middle of it. */
 #define RUN_TRIES 3
 #define RUN_PAUSE_MS 1000
+/* Before looking again whether somebody who should be over soon is. */
+#define BUSY_PAUSE_MS 100
 /* More than the way from one call of the database to the next can take. */
 #define LEASE_SLACK_MS 10000
-/* How soon a wait sees that it is to stop. */
-#define TICK_MS 100
 /* Between two looks whether news that was under way has come: at least so
  * long, and so many times as long as a look takes. */
 #define LOOK_MS 2000
 #define LOOK_TIMES 5
-
-static bool
-is_stopping(const struct reconcile *r)
-{
-	return r->stopping != NULL && atomic_load(r->stopping);
-}
-
-static void
-reconcile_rest(const struct reconcile *r, int64_t ms)
-{
-	while (ms > 0 && !is_stopping(r)) {
-		int64_t part = ms > TICK_MS ? TICK_MS : ms;
-
-		clock_sleep_ms(part);
-		ms -= part;
-	}
-}
-
-static void
-reconcile_say(const struct reconcile *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void
-reconcile_say(const struct reconcile *r, const char *format, ...)
-{
-	struct buf line = {0};
-	va_list args;
-
-	if (r->say == NULL)
-		return;
-	va_start(args, format);
-	buf_vprintf(&line, format, args);
-	va_end(args);
-	r->say(buf_text(&line));
-	buf_release(&line);
-}
-
-/* Ends the run. Always false. */
-static bool
-reconcile_stop(struct reconcile *r, enum reconcile_result result)
-{
-	r->result = is_stopping(r) && result != RECONCILE_TAKEN
-	    ? RECONCILE_STOPPED
-	    : result;
-	return false;
-}
 
 /* Whether a call by the lease was carried out. */
 static bool
@@ -84,71 +34,6 @@ db_ok(struct reconcile *r, enum db_status status)
 	if (status != DB_OK)
 		return reconcile_stop(r, RECONCILE_DATABASE);
 	return r->lease.kept || reconcile_stop(r, RECONCILE_TAKEN);
-}
-
-/* Sends a request when its turn has come. False: it is time to stop. */
-static bool
-reconcile_send(struct reconcile *r, struct work *work)
-{
-	int64_t ms;
-
-	while ((ms = pace_wait(&r->pace, work->endpoint,
-		    clock_monotonic_ms())) > 0 &&
-	    !is_stopping(r))
-		reconcile_rest(r, ms);
-	if (is_stopping(r))
-		return false;
-	pace_take(&r->pace, work->endpoint, clock_monotonic_ms());
-	http_start(r->http, &work->http);
-	while (http_next(r->http) == NULL) {
-		if (is_stopping(r)) {
-			http_cancel(r->http, &work->http);
-			return false;
-		}
-		http_wait(r->http, -1, TICK_MS);
-	}
-	return true;
-}
-
-static enum call_result
-reconcile_try(struct reconcile *r, struct work *work)
-{
-	for (;;) {
-		work->now = clock_unix();
-		if (!r->provider->step(work))
-			return work->result;
-		if (!reconcile_send(r, work))
-			return CALL_RETRY;
-	}
-}
-
-/*
- * Asks the provider, a few times if need be. work is the caller's to release.
- * False, and the run is over, when no answer came.
- */
-static bool
-reconcile_ask(struct reconcile *r, struct call *call, struct work *work)
-{
-	enum call_result result;
-
-	for (call->try = 1;; call->try++) {
-		work_init(work, r->conf, r->provider, call);
-		result = reconcile_try(r, work);
-		if (result != CALL_RETRY)
-			break;
-		snprintf(r->error, sizeof(r->error), "%s",
-		    buf_text(&work->outcome.error));
-		if (call->try == CALL_TRIES || is_stopping(r))
-			return reconcile_stop(r, RECONCILE_PROVIDER);
-		work_release(work);
-		reconcile_say(r, "%s does not answer; again",
-		    r->provider->name);
-		reconcile_rest(r, (int64_t)CALL_PAUSE_MS << (call->try - 1));
-	}
-	if (result == CALL_REFUSED)
-		snprintf(r->error, sizeof(r->error), "%s",
-		    buf_text(&work->outcome.error));
-	return true;
 }
 
 static bool
@@ -169,8 +54,9 @@ reconcile_begin(struct reconcile *r)
 			break;
 		reconcile_say(r, "another comparison is under way; waiting");
 		reconcile_rest(r,
-		    begun.busy_ms < RUN_PAUSE_MS ? TICK_MS : RUN_PAUSE_MS);
-		if (is_stopping(r))
+		    begun.busy_ms < RUN_PAUSE_MS ? BUSY_PAUSE_MS
+						 : RUN_PAUSE_MS);
+		if (reconcile_is_stopping(r))
 			break;
 	}
 	buf_release(&r->place.cursor);
@@ -183,7 +69,7 @@ reconcile_begin(struct reconcile *r)
 		return reconcile_stop(r, RECONCILE_RECENT);
 	/* Should it have to be begun once more, it is gone on with. */
 	r->start.restart = false;
-	if (strcmp(begun.outcome, "resumed") == 0)
+	if (strcmp(begun.outcome, "resumed") == 0 && r->place.list[0] != '\0')
 		reconcile_say(r, "going on after %" PRId64 " that were read",
 		    r->listed);
 	return true;
@@ -354,7 +240,10 @@ reconcile_questions(struct reconcile *r, int64_t differ, int64_t *asked)
 	return ok;
 }
 
-/* Waits a while for news that may be under way, at most so long. */
+/*
+ * Waits a while for news that may be under way, at most ms. Whoever comes
+ * meanwhile may go on with the run.
+ */
 static bool
 reconcile_wait(struct reconcile *r, int64_t ms, int64_t look_ms)
 {
@@ -365,18 +254,26 @@ reconcile_wait(struct reconcile *r, int64_t ms, int64_t look_ms)
 	reconcile_say(r,
 	    "the news of some may be under way: %" PRId64 " s left",
 	    (ms + 999) / 1000);
+	r->status = db_reconcile_release(r->db, &r->lease);
+	r->lease.kept = false;
+	if (r->status != DB_OK)
+		return reconcile_stop(r, RECONCILE_DATABASE);
 	reconcile_rest(r, ms < pause ? ms : pause);
-	return !is_stopping(r) || reconcile_stop(r, RECONCILE_STOPPED);
+	return !reconcile_is_stopping(r) ||
+	    reconcile_stop(r, RECONCILE_STOPPED);
 }
 
-/* Compares until there is nothing to ask and nothing to wait for. */
+/*
+ * Compares until there is nothing to ask. *wait_ms: how long some of the news
+ * may be under way; *look_ms: how long a comparison takes.
+ */
 static bool
-reconcile_compare(struct reconcile *r)
+reconcile_compare(struct reconcile *r, int64_t *wait_ms, int64_t *look_ms)
 {
 	struct reconcile_compared compared;
-	int64_t asked, began, took;
+	int64_t asked, began;
 
-	for (;;) {
+	do {
 		reconcile_say(r, "comparing %" PRId64 " that were read",
 		    r->listed);
 		began = clock_monotonic_ms();
@@ -384,27 +281,32 @@ reconcile_compare(struct reconcile *r)
 			db_reconcile_compare(r->db, &r->lease, r->grace_ms,
 			    &compared)))
 			return false;
-		took = clock_monotonic_ms() - began;
+		*look_ms = clock_monotonic_ms() - began;
+		*wait_ms = compared.wait_ms;
 		asked = 0;
 		if (!reconcile_questions(r, compared.differ, &asked))
 			return false;
-		if (asked == 0 && compared.wait_ms == 0)
-			return true;
-		if (asked == 0 && !reconcile_wait(r, compared.wait_ms, took))
-			return false;
-	}
+	} while (asked > 0);
+	return true;
 }
 
 static bool
 reconcile_once(struct reconcile *r)
 {
-	if (!reconcile_begin(r))
-		return false;
-	while (r->place.list[0] != '\0')
-		if (!reconcile_page(r))
+	int64_t wait_ms, look_ms;
+
+	do {
+		if (!reconcile_begin(r))
 			return false;
-	if (!reconcile_compare(r) ||
-	    !db_ok(r, db_reconcile_finish(r->db, &r->lease, &r->end)))
+		while (r->place.list[0] != '\0')
+			if (!reconcile_page(r))
+				return false;
+		if (!reconcile_compare(r, &wait_ms, &look_ms))
+			return false;
+		if (wait_ms > 0 && !reconcile_wait(r, wait_ms, look_ms))
+			return false;
+	} while (wait_ms > 0);
+	if (!db_ok(r, db_reconcile_finish(r->db, &r->lease, &r->end)))
 		return false;
 	r->result = r->end.differ == 0 ? RECONCILE_AGREES : RECONCILE_DIFFERS;
 	return true;
@@ -437,7 +339,7 @@ reconcile_run(struct reconcile *r)
 	while (!reconcile_once(r) && r->result == RECONCILE_DATABASE &&
 	    r->status != DB_REFUSED && r->status != DB_BUG && try < RUN_TRIES) {
 		reconcile_rest(r, (int64_t)RUN_PAUSE_MS * try++);
-		if (is_stopping(r))
+		if (reconcile_is_stopping(r))
 			break;
 	}
 	if (r->lease.kept && r->result > RECONCILE_TAKEN)

@@ -295,7 +295,8 @@ worker_loop(struct worker *worker)
 }
 
 /* In a request thread. */
-_Static_assert(POOL_GATHER_MAX <= EVENT_GATHER_MAX, "they are recorded at once");
+_Static_assert(POOL_GATHER_MAX <= EVENT_GATHER_MAX,
+    "they are recorded at once");
 
 /* Webhooks that wait are recorded in one transaction. */
 static void

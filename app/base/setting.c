@@ -101,8 +101,9 @@ static const struct setting settings[] = {
 
     {"standard", "url", URL, REQUIRED, AT(standard.url), "", 0, 0,
 	"where the process listens that connects another provider"},
-    {"standard", "webhook_secret", TEXT, REQUIRED | SECRET, AT(standard.webhook_secret),
-	"", 0, 0, "whsec_... or whpk_..., verifies its messages"},
+    {"standard", "webhook_secret", TEXT, REQUIRED | SECRET,
+	AT(standard.webhook_secret), "", 0, 0,
+	"whsec_... or whpk_..., verifies its messages"},
     {"standard", "old_webhook_secret", TEXT, SECRET,
 	AT(standard.old_webhook_secret), "", 0, 0,
 	"the one before, still accepted after a change"},
@@ -321,8 +322,7 @@ setting_complete(struct conf *conf)
 		const struct setting *setting = &settings[i];
 
 		if ((setting->flags & REQUIRED) && setting->kind != NUMBER &&
-		    is_used(conf, setting) &&
-		    **text_at(conf, setting) == '\0')
+		    is_used(conf, setting) && **text_at(conf, setting) == '\0')
 			return setting_missing(conf, setting);
 	}
 	return true;

@@ -81,17 +81,18 @@ words_read(const struct reconcile_words *words, struct reconcile *r)
 	return command_moment("--since", words->since);
 }
 
-/* "stripe since 2026-11-01T…: 120 sessions, 3 refunds, 0 events read" */
+/* "stripe from 2026-11-01T… to 2026-12-01T…: 120 sessions, 3 refunds, …" */
 static void
 document_sum(const struct json *root)
 {
 	static const char *const counts[] = {"sessions", "refunds", "events"};
 	struct str provider = json_text(json_get(root, "provider"));
 	struct str since = json_text(json_get(root, "since"));
+	struct str until = json_text(json_get(root, "started_at"));
 	int64_t n;
 
-	printf("%.*s since %.*s:", (int)provider.len, provider.text,
-	    (int)since.len, since.text);
+	printf("%.*s from %.*s to %.*s:", (int)provider.len, provider.text,
+	    (int)since.len, since.text, (int)until.len, until.text);
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
 		n = 0;
 		json_int(json_get(root, counts[i]), &n);

@@ -121,8 +121,7 @@ lever_alias_add(const struct lever *lever)
 	enum db_status status = DB_REFUSED;
 
 	if (name.len && as.len)
-		status =
-		    db_sandbox_alias_add(lever->x->web->db, name, as);
+		status = db_sandbox_alias_add(lever->x->web->db, name, as);
 	lever_found(lever, status, true);
 }
 

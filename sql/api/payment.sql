@@ -250,7 +250,9 @@ begin
         target.provider, p_payment_ref)).captured > 0
     then
         if target.captured > 0 then
-            perform api.payment_learn(p_payment_id, null, p_payment_ref);
+            perform api.payment_learn(p_payment_id, case
+                when target.payment_ref = p_payment_ref then p_session_id end,
+                p_payment_ref);
         end if;
         outcome := 'repeat';
         return;

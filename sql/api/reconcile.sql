@@ -11,8 +11,8 @@
 -- told to wait. All but _begin and _show answer NULL to who has lost it.
 -- Locks: the run. What the comparison reads it does not lock.
 
--- Begins a run, or goes on with one that was left in the last hour and looks
--- back as far as is wanted.
+-- Begins a run, or goes on with one that was begun at most 15 minutes ago and
+-- looks back as far as is wanted: what came later is not in what it has read.
 --   begun   resumed   busy (somebody is at it, until lease_ms from now unless
 --   they go on)   recent (one was finished within p_rest_s)
 -- It looks back to p_since, else p_back_s seconds, else a day behind the
@@ -46,7 +46,7 @@ begin
     wanted := api.reconcile_since(
         p_provider, p_since, p_back_s, p_least_s, moment);
     if latest.run_id is not null and (p_restart or latest.since > wanted
-        or latest.started_at < moment - interval '1 hour')
+        or latest.started_at < moment - interval '15 minutes')
     then
         perform api.reconcile_end(latest.run_id, 'given_up');
         latest := null;

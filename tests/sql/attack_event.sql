@@ -2,7 +2,7 @@
 -- being looked up, one event of ours among thousands of another shop's.
 begin;
 \ir lib/fixture.sql
-select plan(13);
+select plan(16);
 select t.item('S' || n, 1) from generate_series(1, 9) n;
 create function t.sold(n integer) returns void language plpgsql as $$
 begin
@@ -31,6 +31,16 @@ from generate_series(1, 8) n;
 select is(t.event('m2-9', 'paid', 2, 2400, 'EUR', 'cs_2', 'pi_29'), 'person',
     'a tenth payment, through the first one''s page');
 select is(t.unclear(), 2::bigint, 'is on the list, beside the mismatches');
+
+-- Money of the order through a page that is not known, told by the payment and
+-- then by the page: the provider's books list it by its page.
+select t.sold(5);
+select is(t.settle('i5', 'paid', t.hid(5), null, 'pi_5b', amount => 2500,
+    currency => 'EUR'), 'refund', 'the payment''s own news');
+select is(t.event('s5', 'paid', 5, session => 'cs_5b', ref => 'pi_5b'),
+    'repeat', 'and its page''s');
+select is((select session_id from data.payment where payment_ref = 'pi_5b'),
+    'cs_5b', 'is how it is found there');
 
 -- "Something has changed", again, while the first look is under way.
 select t.sold(3);

@@ -1,7 +1,7 @@
 -- Payments: asking for the page, and what each webhook does to hold and stock.
 begin;
 \ir lib/fixture.sql
-select plan(101);
+select plan(103);
 
 -- payment_start: each outcome.
 select t.item('SHOE', 50, per_buyer => 2);
@@ -137,6 +137,9 @@ select is(t.event('e30', 'pending', 30), 'applied', 'C29: completed, unpaid');
 select is(t.state(30), 'held (checking)', 'C29: the page says: checking');
 select is(t.start(30, 30), 'checking', 'C29: nobody is to pay again');
 select is(t.event('e30b', 'pending', 30), 'repeat', 'C29: once more');
+select is(t.event('e30x', 'expired', 30), 'repeat',
+    'C29: the page may be over, the money is on its way');
+select is(t.start(30, 30), 'checking', 'C29: still');
 select t.age(30, '3 days');
 select is(t.state(30), 'released expired (checking)', 'C29: 3 days later');
 select is(t.event('e30c', 'paid', 30), 'applied', 'C29: the money comes');

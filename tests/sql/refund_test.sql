@@ -1,7 +1,7 @@
 -- Money out: what is owed, what the provider says of it, disputes.
 begin;
 \ir lib/fixture.sql
-select plan(84);
+select plan(91);
 
 -- A hold that is paid late, its unit gone: buyer n for hold n, of item sku.
 create function t.late(n integer, sku text) returns text language plpgsql as $$
@@ -187,6 +187,33 @@ select t.dispute_event('d7b', 'pi_7', 'lost');
 select is(t.refund(7), 'void', 'lost: the bank has given it back');
 select is((select count(*) from t.claim() where kind = 'refund'), 0::bigint,
     'so we do not');
+
+-- The dispute is known before the money, which then finds no unit.
+create function t.disputed(n integer, sku text, state text) returns text
+language plpgsql as $$
+begin
+    perform t.take(n, n, sku);
+    perform t.open(n, n);
+    perform t.event('pending' || n, 'pending', n);
+    perform t.age(n);
+    perform t.take(n + 500, n + 500, sku);
+    perform t.dispute_event('d' || n, 'pi_' || n, state);
+    return t.event('late' || n, 'paid', n);
+end
+$$;
+select is(t.disputed(8, 'S8', 'open'), 'refund', 'open, then paid late');
+select is((select count(*) from t.claim() where kind = 'refund'), 0::bigint,
+    'the bank has a say in it: nothing is sent');
+select is(t.disputed(9, 'S9', 'lost'), 'applied', 'lost, then paid late');
+select is(t.refund(9) || (select count(*) from t.claim()
+    where kind = 'refund'), null, 'the bank has given it back: nothing is owed');
+select is(t.stock('S9'), '1+0 held 1 sold 0', 'nor sold');
+
+-- Told with the order's name, but of money that we do not know yet.
+select t.item('UNO', 1); select t.take(13, 13, 'UNO'), t.open(13, 13);
+select is(t.settle('r13', 'refund', t.hid(13), null, 'pi_13b', 're_13',
+    'succeeded', 2500, 'EUR'), 'unmatched', 'money of which page?');
+select is(t.state(13), 'held (held)', 'it is not taken for the one we know');
 
 -- An item that never takes again.
 select t.item('FIRM', 5, late => '{refund}');

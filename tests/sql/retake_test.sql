@@ -1,7 +1,7 @@
 -- The ladder for late payments: units are taken again, all or none.
 begin;
 \ir lib/fixture.sql
-select plan(24);
+select plan(31);
 
 -- From another bucket than before: the first one is somebody else's now.
 select t.item('MOVE', 3, buckets => 3);
@@ -53,14 +53,52 @@ select is(t.event('e20', 'paid', 20), 'applied', 'and lets it expire');
 select is(t.stock('TIGHT'), '2+0 held 0 sold 2', 'both are taken again');
 select is(t.state(21), 'released expired (expired)', 'that one has ended');
 
--- The allowance counts as free.
+-- The ladder's steps: free units, then the allowance, then the money back.
+create function t.paid(n integer) returns text language plpgsql as $$
+declare
+    answer text := t.event('e' || n, 'paid', n);
+begin
+    return concat_ws(' ', answer, t.doc(n)->>'late');
+end
+$$;
 select t.item('EXTRA', 1, allowance => 1);
 select t.take(30, 30, 'EXTRA'); select t.open(30, 30); select t.age(30);
 select t.take(31, 31, 'EXTRA'); select t.open(31, 31);
-select t.event('e31', 'paid', 31);
-select is(t.event('e30', 'paid', 30), 'applied',
+select is(t.paid(31), 'applied', 'in time: no step');
+select is(t.paid(30), 'applied allowance',
     'late, no ordinary unit: one of the allowance');
 select is(t.stock('EXTRA'), '1+1 held 0 sold 2', 'both are sold');
+select t.item('FREE', 2, allowance => 1);
+select t.take(32, 32, 'FREE'); select t.open(32, 32); select t.age(32);
+select is(t.paid(32), 'applied retake',
+    'late, one is free: no allowance is needed');
+-- An item's own ladder may leave a step out.
+create function t.ladder(n integer, sku text, steps text[]) returns text
+language plpgsql as $$
+begin
+    perform t.item(sku, 1, allowance => 1, late => steps);
+    perform t.take(n, n, sku);
+    perform t.open(n, n);
+    perform t.age(n);
+    perform t.take(n + 500, n + 500, sku);
+    return t.paid(n);
+end
+$$;
+select is(t.ladder(33, 'L3', '{retake,refund}'), 'refund',
+    'no allowance for late money');
+select is(t.ladder(34, 'L4', '{allowance,refund}'), 'applied allowance',
+    'the allowance');
+select is(t.ladder(35, 'L5', '{refund}'), 'refund', 'nothing');
+select t.item('L6', 2, late => '{allowance,refund}');
+select t.take(36, 36, 'L6'); select t.open(36, 36); select t.age(36);
+select is(t.paid(36), 'applied retake',
+    'before the allowance go free units');
+-- A basket says the deepest step that it took.
+select t.item('P', 2); select t.item('Q', 1, allowance => 1);
+select t.basket(37, 37, '{P,Q}', '{1,1}'); select t.open(37, 37);
+select t.age(37); select t.take(38, 38, 'Q');
+select is(t.paid(37),
+    'applied allowance', 'one free, one of the allowance');
 
 -- Dropped, then paid.
 select t.item('BACK', 1);

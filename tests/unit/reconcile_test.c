@@ -211,18 +211,35 @@ news_that_may_be_under_way_is_waited_for(void **state)
 	(void)state;
 	compares[0] = (struct reconcile_compared){1, 60000};
 	compares[1] = (struct reconcile_compared){1, 700};
+	begins[1] = begins[2] = "resumed";
+	begin_place.list[0] = '\0';
 	assert_int_equal(run(false, false), RECONCILE_AGREES);
+	/* Meanwhile another may go on with it. */
 	happened("begin;list sessions;store 0;list refunds;store 0;"
-		 "list events;store 0;compare;compare;compare;finish;");
+		 "list events;store 0;compare;release;begin;compare;release;"
+		 "begin;compare;finish;");
 	/* A look now and then, and no longer than is left. */
 	assert_true(fake_ms >= 2700 && fake_ms < 2900);
 	fresh(NULL);
 	for (size_t i = 0; i < SCRIPT_MAX; i++)
 		compares[i] = (struct reconcile_compared){1, 60000};
+	for (size_t i = 1; i < SCRIPT_MAX; i++)
+		begins[i] = "resumed";
 	stop_at_ms = 5000;
 	assert_int_equal(run(false, false), RECONCILE_STOPPED);
-	assert_non_null(strstr(buf_text(&trace), "compare;release;"));
 	assert_true(fake_ms < 5300);
+	/* One who finds that somebody does leaves it to them. */
+	fresh(NULL);
+	compares[0] = (struct reconcile_compared){1, 60000};
+	begins[1] = "busy";
+	assert_int_equal(run(false, false), RECONCILE_BUSY);
+	assert_null(strstr(buf_text(&trace), "finish"));
+	/* One who finds that somebody did reads anew. */
+	fresh(NULL);
+	compares[0] = (struct reconcile_compared){1, 60000};
+	assert_int_equal(run(false, false), RECONCILE_AGREES);
+	assert_non_null(
+	    strstr(buf_text(&trace), "release;begin;list sessions"));
 }
 
 static void

@@ -7,10 +7,10 @@ const { sql, quote } = require("../../flow/lib/sql.js");
 const { sleep } = require("../../flow/lib/wait.js");
 const shop = require("../../flow/lib/shop.js");
 const { chance } = require("./chance.js");
-const { lever } = require("./provider.js");
+const { lever, twin } = require("./provider.js");
 
 const ACTS = {
-	pay: 46,		// at once
+	pay: 38,		// at once
 	late: 14,		// after the hold has ended
 	edge: 8,		// within a second of its end
 	leave: 6,
@@ -20,7 +20,9 @@ const ACTS = {
 	bounce: 3,		// the debit fails in some days
 	part: 3,		// a part is given back at the provider
 	whole: 2,		// all of it is
-	asked: 3,		// the operator gives it back
+	asked: 4,		// the operator gives it back
+	again: 4,		// a part by hand, the same by the operator, twice
+	twin: 3,		// pays another page of the order as well
 };
 const DAY_MS = 86400000;
 
@@ -75,18 +77,27 @@ async function intent(session) {
 	return row.id;
 }
 
-// The operator's refund: all or a part, once the shop knows of the money.
-async function ask(buyer, hold, dice) {
+// Looks until it is so, or for ten seconds; whether it is.
+async function seen(look) {
 	for (let n = 0; n < 40; n += 1) {
-		const answer = await buyer.hold(hold.id)
-			.catch(() => ({ status: 0 }));
-		if (answer.json?.state === "paid")
-			break;
+		if (await look().catch(() => false))
+			return true;
 		await sleep(250);
 	}
-	const part = dice.between(0, 1) ? ["--amount",
-		hold.price.currency === "JPY" ? "100" : "1.00"] : [];
-	await shop.lastpair("order", "refund", hold.order, ...part, "--yes");
+	return false;
+}
+
+// The shop knows of the money.
+const served = (buyer, hold) => seen(async () =>
+	(await buyer.hold(hold.id)).json?.state === "paid");
+
+// 100 of the smallest unit, as the command line has it.
+const PARTS = { JPY: "100", KWD: "0.100" };
+
+// The operator's refund: all or a part.
+async function ask(hold, all) {
+	await shop.lastpair("order", "refund", hold.order, ...(all ? [] :
+		["--amount", PARTS[hold.price.currency] || "1.00"]), "--yes");
 }
 
 const acts = {
@@ -134,7 +145,26 @@ const acts = {
 	},
 	async asked(session, todo, left, buyer, hold) {
 		await acts.pay(session);
-		await ask(buyer, hold, todo.dice);
+		await served(buyer, hold);
+		await ask(hold, todo.dice.between(0, 1) === 0);
+	},
+	async again(session, todo, left, buyer, hold) {
+		await acts.part(session);
+		// Once it is known, the same amount again is not the same money.
+		if (await served(buyer, hold) && await seen(async () =>
+			(await buyer.hold(hold.id)).json?.refund?.reason ===
+				"at_provider")) {
+			await ask(hold, false);
+			await ask(hold, false);
+		}
+	},
+	async twin(session, todo, left, buyer, hold) {
+		const other = await twin(hold);
+		const pages = todo.dice.between(0, 1) ? [session, other]
+			: [other, session];
+		for (const page of pages)
+			await lever(`sessions/${page}/pay`,
+				{ even_if_expired: true }, [200, 409]);
 	},
 };
 

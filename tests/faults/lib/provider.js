@@ -2,6 +2,7 @@
 // The stand-in provider's levers: faults, its clock, its books.
 
 const assert = require("node:assert/strict");
+const { setTimeout: sleep } = require("node:timers/promises");
 const { request, PAY, JSON_TYPE } = require("../../flow/lib/http.js");
 const { setting } = require("../../flow/lib/shop.js");
 
@@ -37,4 +38,40 @@ async function list(path, key = "open_key") {
 	}
 }
 
-module.exports = { lever, look, list };
+// Another pay page of an order, as a try that got no answer may leave one: it
+// carries the order's name, and no key that the shop knows.
+async function twin(hold) {
+	const { amount, currency } = hold.price;
+	const form = new URLSearchParams({
+		mode: "payment",
+		"line_items[0][quantity]": "1",
+		"line_items[0][price_data][currency]": currency.toLowerCase(),
+		"line_items[0][price_data][unit_amount]": String(amount),
+		"line_items[0][price_data][product_data][name]": "A twin",
+		"metadata[hold_id]": hold.id,
+		"payment_intent_data[metadata][hold_id]": hold.id,
+		"allowed_payment_method_types[0]": "card",
+		"adaptive_pricing[enabled]": "false",
+		success_url: "http://shop.test/",
+		cancel_url: "http://shop.test/",
+	});
+	for (;;) {
+		// An answer that is cut off never ends.
+		const answer = await Promise.race([sleep(4000, { status: 0 }),
+			request("POST", "/v1/checkout/sessions", {
+				base: PAY,
+				headers: {
+					Authorization: `Bearer ${setting("stripe", "open_key")}`,
+					"Stripe-Version": setting("stripe", "version"),
+					"Content-Type": "application/x-www-form-urlencoded",
+				},
+				body: form.toString(),
+			}).catch(() => ({ status: 0 }))]);
+		if (answer.status === 200)
+			return answer.json.id;
+		assert.ok([0, 409, 429, 500, 503].includes(answer.status),
+			`a twin: ${answer.status} ${answer.text}`);
+	}
+}
+
+module.exports = { lever, look, list, twin };
