@@ -145,6 +145,18 @@ enum db_status
 db_sandbox_session_bank(struct db *db, struct str id,
     const struct sandbox_bank *bank, struct sandbox_view *view);
 
+/* What comes of a payment later. */
+struct sandbox_then {
+	const char *what; /* "dispute"; or the next refund's: "refund_pending",
+			     "refund_fails", "refund_pending_fails" */
+	int64_t after_ms;
+};
+
+/* Pays at once. A session that is not open stays as it is. */
+enum db_status
+db_sandbox_session_pay_then(struct db *db, struct str id,
+    const struct sandbox_then *then, struct sandbox_view *view);
+
 /* Levers: money ------------------------------------------------------------ */
 
 /* What was made; else why it could not be; neither: there is no such thing. */
@@ -212,9 +224,13 @@ db_sandbox_fault_list(struct db *db, int limit, struct buf *document);
 
 /* For the seller and for tests ------------------------------------------- */
 
-/* JSON arrays, newest first. session empty: of all. */
+/* JSON objects, with up to limit of each kind: the page of payments, and that
+ * of faults. */
 enum db_status
-db_sandbox_session_list(struct db *db, int limit, struct buf *document);
+db_sandbox_desk(struct db *db, int limit, struct buf *document);
+enum db_status
+db_sandbox_panel(struct db *db, int limit, struct buf *document);
+/* A JSON array, newest first. session empty: of all. */
 enum db_status
 db_sandbox_delivery_list(struct db *db, struct str session, int limit,
     struct buf *document);

@@ -1,4 +1,4 @@
-/* The stand-in provider's calls: its pay page. */
+/* The stand-in provider's calls: its pages. */
 #include "io/db_sandbox_own.h"
 
 #include <stdio.h>
@@ -122,11 +122,39 @@ db_sandbox_session_bank(struct db *db, struct str id,
 }
 
 enum db_status
-db_sandbox_session_list(struct db *db, int limit, struct buf *document)
+db_sandbox_session_pay_then(struct db *db, struct str id,
+    const struct sandbox_then *then, struct sandbox_view *view)
+{
+	struct buf text = {0};
+	char after[24];
+	const char *values[] = {db_value(&text, id), then->what, after};
+	enum db_status status;
+
+	snprintf(after, sizeof(after), "%lld", (long long)then->after_ms);
+	status = view_call(db, "session_pay_then", values, 3, view);
+	buf_release(&text);
+	return status;
+}
+
+/* A page's document, with so many of each kind. */
+static enum db_status
+page_call(struct db *db, const char *name, int limit, struct buf *document)
 {
 	char most[16];
 	const char *values[] = {most};
 
 	snprintf(most, sizeof(most), "%d", limit);
-	return db_text(db, "session_list", values, 1, document);
+	return db_text(db, name, values, 1, document);
+}
+
+enum db_status
+db_sandbox_desk(struct db *db, int limit, struct buf *document)
+{
+	return page_call(db, "desk", limit, document);
+}
+
+enum db_status
+db_sandbox_panel(struct db *db, int limit, struct buf *document)
+{
+	return page_call(db, "panel", limit, document);
 }

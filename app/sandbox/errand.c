@@ -9,6 +9,7 @@
 #include "sandbox/control.h"
 #include "sandbox/index.h"
 #include "sandbox/page.h"
+#include "sandbox/panel.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,8 @@ request_answer(struct exchange *x, struct fault *fault)
 		sandbox_control(x);
 	else if (str_is(path, "/"))
 		sandbox_index(x);
+	else if (str_is(path, "/faults"))
+		sandbox_panel(x);
 	else if (str_is(path, "/style.css"))
 		sandbox_style(x);
 	else

@@ -1,145 +1,134 @@
-/* Rows of the two tables, from the lists that SQL makes. */
+/* The page, from one document of SQL's. */
 #include "sandbox/index.h"
 
-#include "base/json.h"
-#include "base/money.h"
 #include "io/db_sandbox.h"
+#include "sandbox/desk.h"
+#include "sandbox/markup.h"
 #include "sandbox/page.h"
 
-#include <string.h>
+#include <inttypes.h>
 
 /* What a person looks through. */
-#define ROWS 50
+#define ROWS 30
 
-static struct str
-member(const struct json *row, const char *name)
-{
-	const struct json *node = json_get(row, name);
-
-	if (!node || node->type == JSON_NULL)
-		return (struct str){NULL, 0};
-	return node->text;
-}
-
-static void
-cell(struct buf *out, const char *tag, struct str text)
-{
-	buf_printf(out, "<%s>", tag);
-	str_html(out, text);
-	buf_printf(out, "</%s>", tag);
-}
-
-/* "49.99 EUR"; nothing for zero. */
-static void
-cell_money(struct buf *out, const struct json *row, const char *name)
-{
-	struct str currency = member(row, "currency");
-	struct money money = {.amount = 0};
-	struct buf text = {0};
-
-	if (currency.len == 3)
-		memcpy(money.currency, currency.text, 3);
-	if (json_int(json_get(row, name), &money.amount) && money.amount > 0)
-		money_format(&text, &money);
-	cell(out, "td", (struct str){buf_text(&text), text.len});
-	buf_release(&text);
-}
+/* What fills the page. */
+struct view {
+	struct buf now;
+	struct buf faults;
+	struct buf sessions;
+	struct buf deliveries;
+	struct buf books;
+	struct buf waiting;
+	struct buf unsent;
+};
 
 static void
-session_row(struct buf *out, const struct json *row)
+sessions_add(struct buf *out, const struct json *list, struct str show)
 {
-	static const struct {
-		const char *view;
-		const char *words;
-	} words[] = {
-	    {"open", "open"},
-	    {"held", "payment under way"},
-	    {"bank", "bank debit under way"},
-	    {"paid", "paid"},
-	    {"failed", "debit failed"},
-	    {"expired", "expired"},
-	};
-	struct str view = member(row, "view");
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (str_is(view, words[i].view))
-			view = str_of(words[i].words);
-	}
-	buf_str(out, "<tr>");
-	cell(out, "td", member(row, "created"));
-	buf_str(out, "<th scope=\"row\"><a href=\"/c/pay/");
-	str_url(out, member(row, "id"));
-	buf_str(out, "\">");
-	str_html(out, member(row, "name"));
-	buf_str(out, "</a></th>");
-	cell(out, "td", member(row, "reference"));
-	cell_money(out, row, "amount");
-	cell(out, "td", view);
-	cell_money(out, row, "refunded");
-	buf_str(out, "</tr>\n");
-}
-
-static void
-delivery_row(struct buf *out, const struct json *row)
-{
-	struct str error = member(row, "error");
-
-	buf_str(out, "<tr>");
-	cell(out, "td", member(row, "created"));
-	buf_str(out, "<th scope=\"row\">");
-	str_html(out, member(row, "type"));
-	buf_str(out, "</th>");
-	cell(out, "td", member(row, "event"));
-	cell(out, "td", member(row, "state"));
-	cell(out, "td", member(row, "tries"));
-	cell(out, "td", error.len ? error : member(row, "status"));
-	buf_str(out, "</tr>\n");
-}
-
-/* All rows of a list, or one that says that there are none. */
-static void
-rows_add(struct buf *out, const struct buf *list,
-    void (*add)(struct buf *out, const struct json *row))
-{
-	const char *why;
-	struct json_doc *doc =
-	    json_parse((struct str){buf_text(list), list->len}, &why);
-	const struct json *row = doc ? json_root(doc)->first : NULL;
+	const struct json *row = list ? list->first : NULL;
 
 	if (!row)
-		buf_str(out, "<tr><td colspan=\"6\">None so far.</td></tr>\n");
+		buf_str(out, "<p>None so far.</p>\n");
 	for (; row; row = row->next)
-		add(out, row);
+		desk_session_add(out, row, show);
+}
+
+static void
+deliveries_add(struct buf *out, const struct json *list)
+{
+	const struct json *row = list ? list->first : NULL;
+
+	if (!row) {
+		buf_str(out, "<p>None so far.</p>\n");
+		return;
+	}
+	buf_str(out, "<ul class=\"list\">\n");
+	for (; row; row = row->next)
+		desk_delivery_add(out, row);
+	buf_str(out, "</ul>\n");
+}
+
+static void
+view_fill(struct view *view, const struct json *root, struct str show)
+{
+	const struct json *books = json_get(root, "books");
+	int64_t faults = markup_number(root, "faults", 0);
+
+	markup_time(&view->now, markup_member(json_get(root, "clock"), "now"));
+	if (faults == 0)
+		buf_str(&view->faults, "Nothing goes wrong on purpose.");
+	else
+		buf_printf(&view->faults,
+		    "<strong>%" PRId64 " %s switched on.</strong>", faults,
+		    faults == 1 ? "fault is" : "faults are");
+	sessions_add(&view->sessions, json_get(root, "sessions"), show);
+	deliveries_add(&view->deliveries, json_get(root, "deliveries"));
+	desk_books_add(&view->books, books);
+	buf_printf(&view->waiting, "%" PRId64,
+	    markup_number(books, "deliveries_waiting", 0));
+	buf_printf(&view->unsent, "%" PRId64, markup_number(root, "unsent", 0));
+}
+
+static void
+view_release(struct view *view)
+{
+	buf_release(&view->now);
+	buf_release(&view->faults);
+	buf_release(&view->sessions);
+	buf_release(&view->deliveries);
+	buf_release(&view->books);
+	buf_release(&view->waiting);
+	buf_release(&view->unsent);
+}
+
+static void
+index_page(struct exchange *x, const struct json *root)
+{
+	struct view view = {{0}, {0}, {0}, {0}, {0}, {0}, {0}};
+	struct form query;
+	struct str show = {NULL, 0};
+
+	if (!form_parse(&query, x->request->query))
+		(void)form_get(&query, "show", &show);
+	view_fill(&view, root, show);
+	const struct page_value values[] = {
+	    {"now", str_view(&view.now)},
+	    {"faults", str_view(&view.faults)},
+	    {"sessions", str_view(&view.sessions)},
+	    {"deliveries", str_view(&view.deliveries)},
+	    {"books", str_view(&view.books)},
+	    {"waiting", str_view(&view.waiting)},
+	    {"unsent", str_view(&view.unsent)},
+	};
+
+	sandbox_page_policy(x, "");
+	exchange_page(x, 200, PAGE_SANDBOX_INDEX, values, 7);
+	view_release(&view);
+	form_release(&query);
+}
+
+static void
+index_show(struct exchange *x)
+{
+	struct buf document = {0};
+	struct json_doc *doc = NULL;
+	const char *why;
+
+	if (db_sandbox_desk(x->web->db, ROWS, &document) == DB_OK)
+		doc = json_parse(str_view(&document), &why);
 	if (doc)
-		json_free(doc);
+		index_page(x, json_root(doc));
+	else
+		sandbox_page_busy(x);
+	json_free(doc);
+	buf_release(&document);
 }
 
 void
 sandbox_index(struct exchange *x)
 {
-	struct buf lists[2] = {{0}, {0}};
-	struct buf rows[2] = {{0}, {0}};
-	struct page_value values[] = {
-	    {"sessions", {NULL, 0}},
-	    {"deliveries", {NULL, 0}},
-	};
-
-	if (db_sandbox_session_list(x->web->db, ROWS, &lists[0]) != DB_OK ||
-	    db_sandbox_delivery_list(x->web->db, (struct str){NULL, 0}, ROWS,
-		&lists[1]) != DB_OK) {
-		sandbox_page_say(x, 503, "The sandbox is busy",
-		    "Its database is away. Please try again in a moment.");
-	} else {
-		rows_add(&rows[0], &lists[0], session_row);
-		rows_add(&rows[1], &lists[1], delivery_row);
-		for (int i = 0; i < 2; i++)
-			values[i].text =
-			    (struct str){buf_text(&rows[i]), rows[i].len};
-		sandbox_page_policy(x, "");
-		exchange_page(x, 200, PAGE_SANDBOX_INDEX, values, 2);
-	}
-	for (int i = 0; i < 2; i++) {
-		buf_release(&lists[i]);
-		buf_release(&rows[i]);
-	}
+	if (str_is(x->request->method, "POST"))
+		desk_act(x);
+	else
+		index_show(x);
 }

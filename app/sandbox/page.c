@@ -4,10 +4,10 @@
  */
 #include "sandbox/page.h"
 
-#include "base/form.h"
 #include "base/money.h"
 #include "io/db_sandbox.h"
 #include "sandbox/link.h"
+#include "sandbox/press.h"
 #include "sandbox/route.h"
 #include "web/document.h"
 
@@ -15,6 +15,9 @@
 
 /* A payment that is carried out later: a day at most, as long as a session. */
 #define LATE_SECONDS_MAX 86400
+/* What a bank needs at most: the shop's own clock knows no later. */
+#define DAYS_MAX 365
+#define DAY_MS 86400000
 
 /* One visit to a session's page. */
 struct visit {
@@ -52,17 +55,39 @@ sandbox_style(struct exchange *x)
 }
 
 void
-sandbox_page_say(struct exchange *x, int status, const char *title,
-    const char *advice)
+sandbox_page_note(struct exchange *x, const struct page_note *note)
 {
 	const struct page_value values[] = {
-	    {"title", str_of(title)},
-	    {"advice", str_of(advice)},
-	    {"link", str_of(x->web->conf->server.public_url)},
+	    {"title", str_of(note->title)},
+	    {"advice", str_of(note->advice)},
+	    {"link", str_of(note->link)},
+	    {"back", str_of(note->back)},
 	};
 
 	sandbox_page_policy(x, "");
-	exchange_page(x, status, PAGE_SANDBOX_DONE, values, 3);
+	exchange_page(x, note->status, PAGE_SANDBOX_DONE, values, 4);
+}
+
+void
+sandbox_page_say(struct exchange *x, int status, const char *title,
+    const char *advice)
+{
+	const struct page_note note = {
+	    .status = status,
+	    .title = title,
+	    .advice = advice,
+	    .link = x->web->conf->server.public_url,
+	    .back = "Back to the shop",
+	};
+
+	sandbox_page_note(x, &note);
+}
+
+void
+sandbox_page_busy(struct exchange *x)
+{
+	sandbox_page_say(x, 503, "The sandbox is busy",
+	    "Its database is away. Please try again in a moment.");
 }
 
 static void
@@ -180,9 +205,10 @@ show_done(struct visit *visit, const char *title, const char *advice)
 	    {"title", str_of(title)},
 	    {"advice", str_of(advice)},
 	    {"link", str_view(&visit->link)},
+	    {"back", str_of("Back to the shop")},
 	};
 
-	exchange_page(visit->x, 200, PAGE_SANDBOX_DONE, values, 3);
+	exchange_page(visit->x, 200, PAGE_SANDBOX_DONE, values, 4);
 }
 
 static void
@@ -213,48 +239,106 @@ visit_show(struct visit *visit)
 		    "was paid.");
 }
 
-/* The seconds of `late`: false when they are none. */
-static bool
-late_read(const struct form *form, struct sandbox_pay *pay)
+static enum db_status
+do_late(struct visit *visit, struct press *press)
 {
-	struct str text = {NULL, 0};
-	int64_t seconds;
-
-	if (form_get(form, "seconds", &text) != 1 || !str_int(text, &seconds) ||
-	    seconds < 0 || seconds > LATE_SECONDS_MAX)
-		return false;
-	*pay = (struct sandbox_pay){
-	    .delay_ms = seconds * 1000,
-	    .even_if_expired = true,
+	static const struct press_number number = {
+	    .name = "seconds",
+	    .label = "Seconds",
+	    .most = LATE_SECONDS_MAX,
+	    .needed = true,
 	};
+	struct sandbox_pay pay = {.even_if_expired = true};
+	int64_t seconds = 0;
+
+	if (!press_number(press, &number, &seconds))
+		return DB_OK;
+	pay.delay_ms = seconds * 1000;
+	return db_sandbox_session_pay(visit->x->web->db, visit->id, &pay,
+	    &visit->session.view);
+}
+
+/* One of these words, which end with NULL; NULL when it is none. */
+static const char *
+what_read(struct press *press, const char *const *words)
+{
+	for (; *words; words++) {
+		if (press_is(press, "what", *words))
+			return *words;
+	}
+	press_refuse(press, 400, "That was not understood",
+	    "Choose from the list what is to come of it.");
+	return NULL;
+}
+
+static bool
+days_read(struct press *press, int64_t *ms)
+{
+	static const struct press_number number = {.name = "days",
+	    .label = "Days",
+	    .most = DAYS_MAX,
+	    .needed = true};
+	int64_t days = 0;
+
+	if (!press_number(press, &number, &days))
+		return false;
+	*ms = days * DAY_MS;
 	return true;
 }
 
-/* Does what the shopper wants; false when that is nothing we know. */
-static bool
-visit_do(struct visit *visit, const struct form *form, enum db_status *status)
+static enum db_status
+do_then(struct visit *visit, struct press *press)
+{
+	static const char *const words[] = {"dispute", "refund_pending",
+	    "refund_fails", "refund_pending_fails", NULL};
+	struct sandbox_then then = {.what = what_read(press, words)};
+
+	if (!then.what || !days_read(press, &then.after_ms))
+		return DB_OK;
+	return db_sandbox_session_pay_then(visit->x->web->db, visit->id, &then,
+	    &visit->session.view);
+}
+
+static enum db_status
+do_debit(struct visit *visit, struct press *press)
+{
+	static const char *const words[] = {"succeeded", "failed", NULL};
+	struct sandbox_bank bank = {.outcome = what_read(press, words)};
+
+	if (!bank.outcome || !days_read(press, &bank.delay_ms))
+		return DB_OK;
+	return db_sandbox_session_bank(visit->x->web->db, visit->id, &bank,
+	    &visit->session.view);
+}
+
+/* Does what the shopper wants; refused when it is nothing that we know. */
+static enum db_status
+visit_do(struct visit *visit, struct press *press)
 {
 	struct db *db = visit->x->web->db;
 	struct sandbox_view *view = &visit->session.view;
-	struct sandbox_pay pay = {0};
+	const struct sandbox_pay pay = {0};
 	struct sandbox_bank bank = {0};
-	struct str act = {NULL, 0};
 
-	(void)form_get(form, "do", &act);
-	if (str_is(act, "settle"))
+	if (press_is(press, "do", "pay"))
+		return db_sandbox_session_pay(db, visit->id, &pay, view);
+	if (press_is(press, "do", "late"))
+		return do_late(visit, press);
+	if (press_is(press, "do", "then"))
+		return do_then(visit, press);
+	if (press_is(press, "do", "debit"))
+		return do_debit(visit, press);
+	if (press_is(press, "do", "decline"))
+		return db_sandbox_session_decline(db, visit->id, view);
+	if (press_is(press, "do", "settle"))
 		bank.outcome = "succeeded";
-	else if (str_is(act, "fail"))
+	else if (press_is(press, "do", "fail"))
 		bank.outcome = "failed";
-	if (str_is(act, "pay") ||
-	    (str_is(act, "late") && late_read(form, &pay)))
-		*status = db_sandbox_session_pay(db, visit->id, &pay, view);
-	else if (str_is(act, "decline"))
-		*status = db_sandbox_session_decline(db, visit->id, view);
-	else if (str_is(act, "later") || bank.outcome)
-		*status = db_sandbox_session_bank(db, visit->id, &bank, view);
-	else
-		return str_is(act, "leave");
-	return true;
+	if (bank.outcome || press_is(press, "do", "later"))
+		return db_sandbox_session_bank(db, visit->id, &bank, view);
+	if (!press_is(press, "do", "leave"))
+		press_unknown(press);
+	return DB_OK;
 }
 
 /* Where to after a POST: the shop when that was it, else this page again. */
@@ -279,20 +363,20 @@ visit_redirect(struct visit *visit, bool leave)
 static void
 visit_post(struct visit *visit)
 {
+	struct press press;
+	struct buf home = {0};
 	enum db_status status = DB_OK;
-	struct form form;
-	struct str act = {NULL, 0};
 
-	if (form_parse(&form, visit->x->request->body) ||
-	    !visit_do(visit, &form, &status))
-		sandbox_page_say(visit->x, 400, "That was not understood",
-		    "A payment can be put off by up to 86400 whole seconds.");
-	else if (status != DB_OK)
+	buf_add(&home, visit->x->request->path.text,
+	    visit->x->request->path.len);
+	if (press_open(&press, visit->x, buf_text(&home)))
+		status = visit_do(visit, &press);
+	if (status != DB_OK)
 		visit_busy(visit, status);
-	else if (visit_load(visit))
-		visit_redirect(visit,
-		    form_get(&form, "do", &act) && str_is(act, "leave"));
-	form_release(&form);
+	else if (!press.refused && visit_load(visit))
+		visit_redirect(visit, press_is(&press, "do", "leave"));
+	press_close(&press);
+	buf_release(&home);
 }
 
 void

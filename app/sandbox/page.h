@@ -6,6 +6,9 @@
  *   later    by bank debit: done, but not paid yet
  *   settle, fail   what comes of that debit
  *   late     paid in `seconds`, even if the shop ends the session meanwhile
+ *   then     paid at once, and after `days`: `what` of a dispute, or of what
+ *            the next refund shall do
+ *   debit    by bank debit, which comes or is refused, `what`, after `days`
  *   leave    back to the shop
  * It needs no JavaScript.
  */
@@ -17,10 +20,25 @@
 /* Answers a request whose body has been read. */
 void
 sandbox_page(struct exchange *x);
-/* Answers with a page that only says something. */
+
+/* A page that only says something, and where one goes from it. */
+struct page_note {
+	int status;
+	const char *title;
+	const char *advice;
+	const char *link;
+	const char *back; /* the link's text */
+};
+
+void
+sandbox_page_note(struct exchange *x, const struct page_note *note);
+/* The same, and back to the shop. */
 void
 sandbox_page_say(struct exchange *x, int status, const char *title,
     const char *advice);
+/* That the database is away. */
+void
+sandbox_page_busy(struct exchange *x);
 /* The style sheet of these pages. */
 void
 sandbox_style(struct exchange *x);

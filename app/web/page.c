@@ -17,9 +17,12 @@ static const struct template templates[PAGE_COUNT] = {
 	" refunded "},
     [PAGE_PROBLEM] = {"problem.html", " name title advice item item_link "},
     [PAGE_SANDBOX_BANK] = {"sandbox/bank.html", " action name price link "},
-    [PAGE_SANDBOX_DONE] = {"sandbox/done.html", " title advice link "},
+    [PAGE_SANDBOX_DONE] = {"sandbox/done.html", " title advice link back "},
+    [PAGE_SANDBOX_FAULTS] = {"sandbox/faults.html",
+	" clock ahead seed active calls webhooks money "},
     [PAGE_SANDBOX_HELD] = {"sandbox/held.html", " name price wait link "},
-    [PAGE_SANDBOX_INDEX] = {"sandbox/index.html", " sessions deliveries "},
+    [PAGE_SANDBOX_INDEX] = {"sandbox/index.html",
+	" now faults sessions deliveries books waiting unsent "},
     [PAGE_SANDBOX_PAY] = {"sandbox/pay.html", " action name price left error "},
     [PAGE_SANDBOX_STYLE] = {"sandbox/style.css", " "},
 };
@@ -64,7 +67,8 @@ page_render(struct buf *out, const struct pages *pages, enum page page,
 	    values, count};
 
 	/* Lists made by page_add_item and the sandbox, which escape. */
-	if (page == PAGE_INDEX || page == PAGE_SANDBOX_INDEX)
+	if (page == PAGE_INDEX || page == PAGE_SANDBOX_INDEX ||
+	    page == PAGE_SANDBOX_FAULTS)
 		template_fill(out, &fill);
 	else
 		template_fill_html(out, &fill);

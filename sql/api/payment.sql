@@ -90,14 +90,22 @@ end
 $$;
 
 -- How many pay pages are opened before that of this hold: the cashier opens
--- the oldest hold's first. Counted up to 10,000.
+-- the oldest hold's first. Counted up to 1,000, as all who wait ask again and
+-- again; beyond that it is how many holds there are in between, which is more
+-- if not all of them ask for a page.
 create function api.payment_ahead(p_hold_id bigint) returns bigint
 language plpgsql stable as $$
+declare
+    first bigint;
+    counted bigint;
 begin
-    return (select count(*) from (
-        select from data.outbox o
+    select min(earlier.hold_id), count(*) into first, counted from (
+        select o.hold_id from data.outbox o
         where (o.kind = 'open' and o.done_at is null and not o.stuck) is true
-            and o.hold_id < p_hold_id limit 10000) earlier);
+            and o.hold_id < p_hold_id
+        order by o.hold_id limit 1000) earlier;
+    return case when counted < 1000 then counted
+        else greatest(counted, p_hold_id - first) end;
 end
 $$;
 

@@ -4,14 +4,18 @@ begin;
 \ir lib/fixture.sql
 \ir lib/history.sql
 select plan(29);
+-- As io/pg_session.c sets it; what was undone here is dead, but not gone.
+set local enable_seqscan = off;
+set local enable_hashjoin = off;
+set local enable_mergejoin = off;
 
 -- The setups. The page is asked for, and the provider has been called.
 create procedure t.asked(units bigint, extra bigint default 0)
 language plpgsql as $$
 begin
-    perform t.item('I', units, allowance => extra);
-    perform t.take(1, 1, 'I');
-    perform t.start(1, 1);
+    perform t.item(t.mine(), units, allowance => extra);
+    perform t.take(t.me(), t.me(), t.mine());
+    perform t.start(t.me(), t.me());
     perform 1 from t.claim();
 end
 $$;
@@ -29,9 +33,9 @@ create procedure t.over(units bigint, extra bigint default 0,
 language plpgsql as $$
 begin
     call t.opened(units, extra);
-    perform t.age(1);
+    perform t.age(t.me());
     if rival then
-        perform t.take(2, 2, 'I');
+        perform t.take(t.me() + 1, t.me() + 1, t.mine());
     end if;
 end
 $$;
@@ -52,7 +56,7 @@ select t.history('late, no unit', 'call t.over(1, 0, true)',
         "released expired, in 2500 back 2500, pending"}');
 select t.history('late, no unit, the money arrives',
     'call t.over(1, 0, true)',
-    '{paid,intent,calls,"ours pending","ours succeeded"}',
+    '{paid,calls,"ours pending","ours succeeded"}',
     '{"released refunded, in 2500 back 2500, succeeded"}');
 select t.history('late, and the refund fails in the end',
     'call t.over(1, 0, true)',
@@ -85,14 +89,14 @@ select t.history('paid twice, late, one unit', 'call t.over(1)',
     '{"paid, retake, in 5000 back 2500, pending"}');
 -- Given back by us.
 select t.history('given back here', 'call t.opened(1)',
-    '{paid,intent,back,calls,"ours succeeded"}',
+    '{paid,back,calls,"ours succeeded"}',
     '{"released refunded, in 2500 back 2500, succeeded"}', '{paid > back}');
 -- Given back at the provider.
 select t.history('a part given back there', 'call t.asked(1)',
     '{opened,paid,"hand pending 1000","hand succeeded 1000"}',
     '{"paid, in 2500 back 1000, succeeded"}');
 select t.history('all given back there', 'call t.asked(1)',
-    '{opened,paid,intent,"hand succeeded 2500",calls}',
+    '{opened,paid,intent,"hand succeeded 2500"}',
     '{"released refunded, in 2500 back 2500, succeeded"}');
 select t.history('all given back there, told with the order''s name',
     'call t.over(1)', '{paid,intent,"named succeeded 2500",sweep}',

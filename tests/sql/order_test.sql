@@ -20,6 +20,14 @@ create function t.send() returns bigint language sql
 return (select count(api.cashier_refunded(c.outbox_id, 're_' || c.key,
     'succeeded')) from t.claim() c where c.kind = 'refund');
 
+create function t.bought(n integer) returns text language plpgsql as $$
+begin
+    perform t.take(n, n, 'SHOE');
+    perform t.open(n, n);
+    return t.event('e' || n, 'paid', n);
+end
+$$;
+
 -- Each refusal.
 select t.item('SHOE', 20, per_buyer => 3);
 select is(t.said('ord_0'), 'no-such-order', 'no-such-order');
@@ -66,7 +74,7 @@ select is((select string_agg(kind, ',' order by mail_id) from data.mail
     where kind not in ('task')), null, 'C22: who left no address gets no mail');
 
 -- All at once, by the amount.
-select t.take(2, 2, 'SHOE'); select t.open(2, 2); select t.event('e2', 'paid', 2);
+select t.bought(2);
 update data.hold set email = 'b2@example.org' where id = t.hid(2);
 select is(t.said(t.hid(2), 2500), 'done 2500 0 EUR', 'all, by the amount');
 select is(t.state(2), 'released refunded (refund_owed)', 'ends it as well');
@@ -92,13 +100,13 @@ select is(t.said(t.hid(3), 500), 'done 500 7000 EUR',
 select is(t.stock('SHOE'), '20+0 held 0 sold 0', 'which moves no stock');
 
 -- Disputed.
-select t.take(4, 4, 'SHOE'); select t.open(4, 4); select t.event('e4', 'paid', 4);
+select t.bought(4);
 select t.dispute_event('d4', 'pi_4', 'open');
 select is(t.said(t.hid(4)), 'disputed 0 2500 EUR', 'disputed: open');
 select is(t.said(t.hid(4), 1), 'disputed 0 2500 EUR', 'not even a part');
 select t.dispute_event('d4b', 'pi_4', 'won');
 select is(t.said(t.hid(4), 1000), 'done 1000 1500 EUR', 'won: ours again');
-select t.take(5, 5, 'SHOE'); select t.open(5, 5); select t.event('e5', 'paid', 5);
+select t.bought(5);
 select t.dispute_event('d5', 'pi_5', 'open');
 select t.dispute_event('d5b', 'pi_5', 'lost');
 select is(t.said(t.hid(5)), 'disputed 0 0 EUR',
@@ -122,7 +130,7 @@ select is(t.said(t.hid(7), 2500), 'too-much 0 2400 EUR',
 select is(t.said(t.hid(7)), 'done 2400 0 EUR', 'mismatch: what came');
 select is(t.state(7), 'released refunded (refund_owed)', 'the hold is over');
 -- Two payments of one order.
-select t.take(8, 8, 'SHOE'); select t.open(8, 8); select t.event('e8', 'paid', 8);
+select t.bought(8);
 select t.event('e8b', 'paid', 8, session => 'cs_8b', ref => 'pi_8b');
 select is(t.said(t.hid(8), 2501), 'too-much 2500 2500 EUR',
     'paid twice: one goes back by itself');

@@ -10,7 +10,8 @@ grant usage on schema t to lastpair_cashier;
 
 -- Nothing to do.
 select is(t.due(), null, 'nothing is due');
-select is(api.cashier_wait('stripe', 1000), 1000, 'the cashier waits the most');
+select is(api.cashier_wait('stripe', 1000), 1000,
+    'the cashier waits the most');
 
 -- A page is asked for.
 select t.take(1, 1, 'I'); select t.start(1, 1);
@@ -40,7 +41,8 @@ select is(t.due(), 'open 3 ' || t.hid(1), 'with the lease over, again');
 select is(api.cashier_retry(t.call(1, 'open'), 'timeout', 5000, 4), false,
     'no answer: later');
 select is(t.due(), null, 'not before');
-select cmp_ok(api.cashier_wait('stripe', 10000), '<=', 5000, 'but in five seconds');
+select cmp_ok(api.cashier_wait('stripe', 10000), '<=', 5000,
+    'but in five seconds');
 select is((select last_error from data.outbox), 'timeout', 'why is kept');
 update data.outbox set next_try = clock_timestamp();
 select is(t.due(), 'open 4 ' || t.hid(1), 'the last try');

@@ -97,8 +97,8 @@ select is((select deliveries from data.event where event_id = 'evt_0001'),
     2::bigint, 'C22: both deliveries are counted');
 
 -- The same event id of another provider is another event.
-select is(t.settle('evt_0001', 'paid', t.hid(10), ref => 'pi_10', amount => 2500,
-    currency => 'EUR', provider => 'standard'), 'person',
+select is(t.settle('evt_0001', 'paid', t.hid(10), ref => 'pi_10',
+    amount => 2500, currency => 'EUR', provider => 'standard'), 'person',
     'the same id of another provider is another event, and money astray');
 
 -- C25
@@ -221,7 +221,8 @@ select is(t.event('e50', 'paid', 50, session => 'cs_50_first', ref => 'pi_a'),
     'applied', 'the first page is paid');
 select is(t.event('e50b', 'paid', 50, session => 'cs_50', ref => 'pi_b'),
     'refund', 'the second as well');
-select is((select reason from data.refund where key = 'refund-' || t.hid(50)), 'paid_twice', 'that goes back');
+select is((select reason from data.refund where key = 'refund-' || t.hid(50)),
+    'paid_twice', 'that goes back');
 select is(t.state(50), 'paid (paid)', 'the order stands');
 
 -- Two attempts, and the first one's page expires: the hold lives on.

@@ -32,7 +32,8 @@ select t.event('paid1', 'paid', 1);
 select t.settle('intent1', 'paid', t.hid(1), ref => 'pi_1', amount => 2500,
     currency => 'EUR');
 select t.event('pending2', 'pending', 2); select t.event('paid2', 'paid', 2);
-select t.event('pending3', 'pending', 3); select t.event('failed3', 'failed', 3);
+select t.event('pending3', 'pending', 3);
+select t.event('failed3', 'failed', 3);
 select t.event('expired4', 'expired', 4);
 select t.event('short5', 'paid', 5, 2400);
 select t.event('paid6', 'paid', 6);

@@ -1,17 +1,23 @@
--- Plays what may happen to one order, in every order in which it may come, each
--- thing twice: the delivery again, then every fact once more under another
--- event id. After each step no state may have gone backwards; at the end the
+-- Plays what may happen to one order, in every order in which it may come,
+-- each thing twice: the delivery again, then every fact once more under
+-- another event id. After each step no state may have gone backwards; at the end the
 -- cashier makes the calls that are due, the audit must find nothing, no event
 -- may wait, and the money must add up.
 --
--- Hold 1 is the order's, of item I. Its page is cs_1 (paid by pi_1); cs_2 is
--- another page of it. Hold 2 is a rival's, for the same unit.
+-- Each play has numbers of its own, so that none reads what is left of those
+-- before it: n for the order's hold, its page cs_n (paid by pi_n) and another
+-- page of it, cs_nb; n + 1 for a rival's hold. Their item is In.
+create sequence t.plays increment 2;
+create function t.me() returns integer language sql
+return current_setting('t.me')::integer;
+create function t.mine() returns text language sql
+return 'I' || t.me();
 create table t.seen (what text primary key, rank bigint not null);
 
 -- Everything of the order that may only rise. By indexes: rows of what was
 -- played before are dead, but there.
 create view t.ranks as
-with h as (select * from data.hold where id = t.hid(1)),
+with h as materialized (select * from data.hold where id = t.hid(t.me())),
     p as (select p.* from h join data.payment p using (hold_id))
 select 'hold' as what, case when reason = 'refunded' then 3
     else array_position('{held,released,paid}', state) - 1 end as rank
@@ -50,7 +56,8 @@ declare
 begin
     for call in select c.* from t.claim() c loop
         if call.kind = 'open' then
-            perform api.cashier_opened(call.outbox_id, 'cs_1', 'http://p');
+            perform api.cashier_opened(call.outbox_id, 'cs_' || t.me(),
+                'http://p');
         elsif call.kind = 'expire' then
             perform api.cashier_expired(call.outbox_id);
         elsif call.kind = 'refund' then
@@ -67,7 +74,10 @@ $$;
 create function t.happens(step text, again text) returns void
 language plpgsql as $$
 declare
-    id text := step || again;
+    me constant integer := t.me();
+    hold constant text := t.hid(me);
+    ref constant text := 'pi_' || me;
+    id constant text := concat_ws(' ', me, step, again);
     word text := split_part(step, ' ', 1);
     rest text := split_part(step, ' ', 2);
     nr bigint := nullif(split_part(step, ' ', 3), '');
@@ -75,41 +85,43 @@ begin
     case word
     -- The page: its own news, and the second source of "paid".
     when 'paid', 'pending', 'failed', 'expired' then
-        perform t.event(id, word, 1);
+        perform t.event(id, word, me);
     when 'intent' then
-        perform t.settle(id, 'paid', t.hid(1), ref => 'pi_1',
-            amount => 2500, currency => 'EUR');
+        perform t.settle(id, 'paid', hold, null, ref, null, null, 2500,
+            'EUR');
     when 'short' then
-        perform t.event(id, 'paid', 1, 2400);
+        perform t.event(id, 'paid', me, 2400);
     when 'twin' then
-        perform t.event(id, 'paid', 1, session => 'cs_2', ref => 'pi_2');
+        perform t.event(id, 'paid', me, null, 'EUR', 'cs_' || me || 'b',
+            ref || 'b');
     -- Somebody gives back at the provider: a state and an amount.
     when 'hand' then
-        perform t.refund_event(id, 'pi_1', 're_hand', rest, nr);
+        perform t.refund_event(id, ref, 're_hand' || me, rest, nr);
     -- Our own refund, whose key the provider repeats.
     when 'ours' then
-        perform t.refund_event(id, 'pi_1', 're_refund-' || t.hid(1), rest,
-            2500, 'refund-' || t.hid(1));
+        perform t.refund_event(id, ref, 're_refund-' || hold, rest, 2500,
+            'refund-' || hold);
     when 'named' then
-        perform t.settle(id, 'refund', t.hid(1), null, 'pi_1', 're_named',
+        perform t.settle(id, 'refund', hold, null, ref, 're_named' || me,
             rest, nr, 'EUR');
     -- The same, of the other page's money, and told with the order's name.
     when 'hand2' then
-        perform t.settle(id, 'refund', t.hid(1), null, 'pi_2', 're_hand2',
-            rest, nr, 'EUR');
+        perform t.settle(id, 'refund', hold, null, ref || 'b',
+            're_handb' || me, rest, nr, 'EUR');
     when 'dispute' then
-        perform t.dispute_event(id, 'pi_1', rest);
+        perform t.dispute_event(id, ref, rest);
     -- What we do.
     when 'opened' then
-        perform api.cashier_opened(t.call(1, 'open'), 'cs_1', 'http://p');
+        perform api.cashier_opened(t.call(me, 'open'), 'cs_' || me,
+            'http://p');
     when 'ended' then
-        perform api.cashier_expired(t.call(1, 'expire'));
+        perform api.cashier_expired(t.call(me, 'expire'));
     when 'calls' then
         perform t.drain();
     when 'back' then
-        perform t.give_back(1);
+        perform t.give_back(me);
     when 'drop' then
-        perform api.hold_drop(t.hid(1), t.buyer(1));
+        perform api.hold_drop(hold, t.buyer(me));
     when 'sweep' then
         perform api.sweep(100);
     end case;
@@ -130,7 +142,7 @@ return (select concat_ws(', ',
     (select string_agg(p.dispute, ' ') from data.payment p
         where p.hold_id = h.hold_id),
     t.tasks())
-    from data.hold h where h.id = t.hid(1));
+    from data.hold h where h.id = t.hid(t.me()));
 
 -- What is wrong at the end; NULL: nothing.
 create function t.wrong() returns text language sql
@@ -164,6 +176,7 @@ declare
     found_wrong text;
     first_end text;
 begin
+    perform set_config('t.me', nextval('t.plays')::text, true);
     execute setup;
     perform t.look();
     foreach again in array '{a,b}'::text[] loop

@@ -20,11 +20,19 @@ static struct {
 	const char *name;
 	const char *error;
 	int64_t refunded;
-	char called[40];
+	char called[60];
+	const char *origin; /* as a browser sends it */
 } fake;
 
 static struct pages pages;
 static struct reply reply;
+
+struct str
+fcgi_param(const struct fcgi *fcgi, const char *name)
+{
+	(void)fcgi;
+	return str_of(strcmp(name, "HTTP_ORIGIN") == 0 ? fake.origin : "");
+}
 
 enum db_status
 db_sandbox_session_page(struct db *db, struct str id,
@@ -95,8 +103,21 @@ db_sandbox_session_bank(struct db *db, struct str id,
 
 	(void)db;
 	(void)id;
-	snprintf(called, sizeof(called), "bank %s",
-	    bank->outcome ? bank->outcome : "-");
+	snprintf(called, sizeof(called), "bank %s %lld",
+	    bank->outcome ? bank->outcome : "-", (long long)bank->delay_ms);
+	return fake_act(view, called);
+}
+
+enum db_status
+db_sandbox_session_pay_then(struct db *db, struct str id,
+    const struct sandbox_then *then, struct sandbox_view *view)
+{
+	char called[60];
+
+	(void)db;
+	(void)id;
+	snprintf(called, sizeof(called), "then %s %lld", then->what,
+	    (long long)then->after_ms);
 	return fake_act(view, called);
 }
 
@@ -104,7 +125,9 @@ static void
 ask(const char *method, const char *body)
 {
 	static char origin[] = "http://shop";
-	struct conf conf = {.server.public_url = origin};
+	static char pay[] = "http://pay";
+	struct conf conf = {.server.public_url = origin,
+	    .sandbox.pay_url = pay};
 	struct web web = {.conf = &conf, .pages = &pages};
 	struct request request = {
 	    .method = str_of(method),
@@ -205,14 +228,20 @@ each_button_leads_on(void **state)
 	assert_leads("do=decline", "decline", "/c/pay/cs_test_1");
 	assert_leads("do=leave", "", "http://shop/back");
 	fake.view = "bank";
-	assert_leads("do=later", "bank -", "/c/pay/cs_test_1");
+	assert_leads("do=later", "bank - 0", "/c/pay/cs_test_1");
 	fake.view = "held";
+	assert_leads("do=debit&what=failed&days=3", "bank failed 259200000",
+	    "/c/pay/cs_test_1");
 	assert_leads("do=late&seconds=620", "pay 620000 1", "/c/pay/cs_test_1");
 	fake.view = "failed";
-	assert_leads("do=fail", "bank failed", "/c/pay/cs_test_1");
+	assert_leads("do=fail", "bank failed 0", "/c/pay/cs_test_1");
 	fake.view = "paid";
 	assert_leads("do=pay", "pay 0 0", "http://shop/o?cs=cs_test_1");
-	assert_leads("do=settle", "bank succeeded",
+	assert_leads("do=then&what=refund_pending_fails&days=0",
+	    "then refund_pending_fails 0", "http://shop/o?cs=cs_test_1");
+	assert_leads("do=then&what=dispute&days=365",
+	    "then dispute 31536000000", "http://shop/o?cs=cs_test_1");
+	assert_leads("do=settle", "bank succeeded 0",
 	    "http://shop/o?cs=cs_test_1");
 }
 
@@ -237,6 +266,12 @@ nonsense_does_nothing(void **state)
 	    "do=late&seconds=1.5",
 	    "do=late&seconds=86401",
 	    "do=late&seconds=1&seconds=2",
+	    "do=then&what=dispute",
+	    "do=then&what=dispute&days=366",
+	    "do=then&what=succeeded&days=1",
+	    "do=then&days=1",
+	    "do=debit&what=dispute&days=1",
+	    "do=debit&what=failed&days=",
 	    "do=%zz",
 	};
 
@@ -245,6 +280,45 @@ nonsense_does_nothing(void **state)
 		ask("POST", bodies[i]);
 		assert_int_equal(reply.status, 400);
 		assert_string_equal(fake.called, "");
+	}
+}
+
+static void
+a_form_of_another_site_does_nothing(void **state)
+{
+	(void)state;
+	fake.origin = "http://shop";
+	ask("POST", "do=pay");
+	assert_int_equal(reply.status, 403);
+	assert_string_equal(fake.called, "");
+	assert_page("sent by a page of another site");
+	fake.origin = "http://pay";
+	fake.view = "paid";
+	assert_leads("do=pay", "pay 0 0", "http://shop/o?cs=cs_test_1");
+}
+
+static void
+what_is_wrong_is_named(void **state)
+{
+	(void)state;
+	ask("POST", "do=late&seconds=86401");
+	assert_page("“Seconds” is a whole number from 0 to 86400.");
+	assert_page("href=\"/c/pay/cs_test_1\"");
+	ask("POST", "do=debit&what=&days=1");
+	assert_page("Choose from the list");
+}
+
+static void
+every_page_leads_to_the_faults(void **state)
+{
+	static const char *const views[] = {"open", "bank", "held", "paid",
+	    "failed", "expired", ""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(views) / sizeof(views[0]); i++) {
+		fake.view = views[i];
+		ask("GET", "");
+		assert_page("href=\"/faults\"");
 	}
 }
 
@@ -272,6 +346,7 @@ set_up(void **state)
 	fake.view = "open";
 	fake.name = "Lamp";
 	fake.error = "";
+	fake.origin = "";
 	return 0;
 }
 
@@ -303,6 +378,9 @@ main(void)
 	    cmocka_unit_test_setup(each_button_leads_on, set_up),
 	    cmocka_unit_test_setup(too_late_to_pay_shows_the_page, set_up),
 	    cmocka_unit_test_setup(nonsense_does_nothing, set_up),
+	    cmocka_unit_test_setup(a_form_of_another_site_does_nothing, set_up),
+	    cmocka_unit_test_setup(what_is_wrong_is_named, set_up),
+	    cmocka_unit_test_setup(every_page_leads_to_the_faults, set_up),
 	    cmocka_unit_test_setup(no_session_and_no_database, set_up),
 	};
 

@@ -19,8 +19,8 @@ static char folder[64];
 
 /* Of the stand-in provider: read with the others, not used here. */
 static const char *const sandbox_files[] = {"sandbox/bank.html",
-    "sandbox/done.html", "sandbox/held.html", "sandbox/index.html",
-    "sandbox/pay.html", "sandbox/style.css"};
+    "sandbox/done.html", "sandbox/faults.html", "sandbox/held.html",
+    "sandbox/index.html", "sandbox/pay.html", "sandbox/style.css"};
 #define SANDBOX_FILES (sizeof(sandbox_files) / sizeof(sandbox_files[0]))
 
 static void
