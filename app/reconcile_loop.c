@@ -10,7 +10,8 @@
 #define START_BACK_S ((int64_t)3 * 86400)
 /* When it could not be done, or somebody else was at it. */
 #define AGAIN_MS 60000
-#define TICK_MS 500
+/* How soon it sees that it is to stop. */
+#define TICK_MS 100
 
 /* Tells what came of it; whether it was done as far as it can be. */
 static bool

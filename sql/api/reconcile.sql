@@ -228,6 +228,12 @@ begin
         and (run.repair or d.what <> 'event')
         -- Only known by our key: there is nothing to ask for.
         and not (d.what = 'paid_here' and p.session_id is null)
+        -- It was asked for before, and somebody is at it.
+        and not (d.what in ('paid_here', 'refund_here') and exists (
+            select from task t where t.kind = 'difference'
+                and t.subject = d.what || ' ' || d.subject
+                and t.detail = api.reconcile_words(d.here, d.there)
+                and t.settled_at is null))
     order by d.what = 'event', d.difference_id limit 1;
 end
 $$;

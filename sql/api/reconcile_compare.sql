@@ -27,16 +27,16 @@ begin atomic
         from run join data.reconcile_statement s
             on s.run_id = run.run_id and s.list = 'sessions'
         left join data.hold h on h.id = s.hold
+        -- By the money's own name first: a page may have been opened twice.
         left join data.payment p on p.payment_id = coalesce(
+            (select min(known.payment_id) from data.payment known
+                where known.provider = run.provider
+                    and known.payment_ref = s.payment_ref),
             (select known.payment_id from data.payment known
                 where known.provider = run.provider
                     and known.session_id = s.session_id),
             (select known.payment_id from data.payment known
-                where known.key = s.key and known.session_id is null),
-            (select min(known.payment_id) from data.payment known
-                where known.provider = run.provider
-                    and known.session_id is null
-                    and known.payment_ref = s.payment_ref))
+                where known.key = s.key and known.session_id is null))
         where p.payment_id is not null or s.hold is not null
             or s.key is not null),
     refund as (

@@ -47,10 +47,17 @@ alter table data.event drop constraint event_kind_check;
 alter table data.event add constraint event_kind_check check (kind in (
     'paid', 'pending', 'failed', 'expired', 'refund', 'dispute', 'look',
     'ignore', 'unusable'));
-create index event_unmatched_session on data.event (session_id)
-    where outcome = 'unmatched';
-create index event_unmatched_payment on data.event (payment_ref)
-    where outcome = 'unmatched';
+-- Events that wait for our record: by their hold, session or payment. Each
+-- question about what waits, here and below, has an index that serves no
+-- other: plans that were made while little waited are kept, and would read all
+-- of it through another's. Statements write these conditions exactly so.
+drop index data.event_unmatched;
+create index event_waits_hold on data.event (hold)
+    where (outcome = 'unmatched') is true and hold is not null;
+create index event_waits_session on data.event (session_id)
+    where (outcome = 'unmatched') is true and session_id is not null;
+create index event_waits_payment on data.event (payment_ref)
+    where (outcome = 'unmatched') is true and payment_ref is not null;
 create index event_outcome on data.event (outcome, event_seq);
 
 -- A refund's call is about that refund; the others are about their payment.
@@ -58,8 +65,11 @@ create index event_outcome on data.event (outcome, event_seq);
 alter table data.outbox
     drop constraint outbox_kind_check,
     drop constraint outbox_kind_payment_id_key,
-    add column refund_id bigint unique references data.refund,
-    add column hold_id bigint;
+    add column refund_id bigint references data.refund,
+    add column hold_id bigint,
+    -- Whose session claimed it: when that is gone, the call is nobody's, and
+    -- need not wait until its lease is over.
+    add column claimed_by integer;
 update data.outbox o set hold_id = p.hold_id
 from data.payment p where p.payment_id = o.payment_id;
 update data.outbox o set refund_id = r.refund_id
@@ -72,11 +82,15 @@ alter table data.outbox
         (kind = 'refund') = (refund_id is not null));
 create unique index outbox_once on data.outbox (kind, payment_id)
     where refund_id is null;
+create unique index outbox_refund on data.outbox (refund_id)
+    where refund_id is not null;
 drop index data.outbox_due;
 create index outbox_due on data.outbox (kind, next_try)
     where done_at is null and not stuck;
 create index outbox_open on data.outbox (hold_id)
-    where kind = 'open' and done_at is null and not stuck;
+    where (kind = 'open' and done_at is null and not stuck) is true;
+create index outbox_claimed on data.outbox (claimed_by)
+    where (done_at is null and claimed_by is not null) is true;
 
 -- What waits for a person. Each matter is written down once, however often
 -- it comes up, and stays until somebody says how it was settled.

@@ -234,6 +234,8 @@ main() {
 	local step
 	arguments
 	environment
+	# Orders are made up here that no provider knows.
+	export LASTPAIR_PAYMENT_RECONCILE_MINUTES=0
 	mkdir -p "$OUT"
 	echo "0 0" >"$OUT/memory"
 	quiet_check

@@ -2,7 +2,7 @@
 -- either direction, what is asked, what becomes of it.
 begin;
 \ir lib/fixture.sql
-select plan(94);
+select plan(98);
 
 -- A run begun by one who holds "a"; it looks back 30 days.
 create function t.begin(
@@ -416,8 +416,15 @@ select is(t.refunds(false, t.refund('re_9', 9, 'succeeded', 1000),
 select set_eq('select t.found()',
     '{"refund_here | re_10 | succeeded 500 EUR | nothing"}'::text[],
     'it is said');
+select is(t.next(), 're_10', 'and asked for');
 select t.heard(null);
-select is(t.compare(), '1', 'nor when it is asked for');
+select is(t.compare(), '1', 'it is not there');
+update data.reconcile_run set repair = true where run_id = t.run();
+select is(t.finish(), '1 0', 'that is a task');
+select is(t.refunds(false, t.refund('re_9', 9, 'succeeded', 1000),
+    t.refund('re_8', 8, 'succeeded'), t.refund('re_11', 11, 'succeeded')),
+    '1', 'the next time it still differs');
+select is(t.next(), '', 'but it is not asked for again');
 select t.finish();
 
 -- A page that was opened twice, because no answer came: the money that came

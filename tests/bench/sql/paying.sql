@@ -26,10 +26,12 @@ payments as (
         'https://checkout.stripe.com/c/pay/cs_test_' || md5(m.id),
         m.created_at, m.created_at
     from made m cross join goods g
-    returning payment_id, key, session_id, session_expires_at, created_at),
+    returning payment_id, hold_id, key, session_id, session_expires_at,
+        created_at),
 calls as (
-    insert into data.outbox (kind, payment_id, key, try, next_try, done_at)
-    select kind, payment_id, key, 1,
+    insert into data.outbox (kind, payment_id, hold_id, key, try, next_try,
+        done_at)
+    select kind, payment_id, hold_id, key, 1,
         case kind when 'open' then created_at else session_expires_at end,
         case kind when 'open' then created_at end
     from payments cross join unnest(array['open', 'expire']) kind),
