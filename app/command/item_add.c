@@ -7,55 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#define HOLD_SECONDS 600
 /* What the item's constraints allow. */
 #define HOLD_SECONDS_MAX 86400
 #define PER_BUYER_MAX 1000
 #define LATE_DEFAULT "retake,allowance,refund"
-
-/* "10m", "90s", "1h" or plain seconds. */
-static bool
-item_duration(const char *name, const char *text, int *seconds)
-{
-	size_t len = strlen(text);
-	struct str digits = {text, len};
-	int64_t value, unit = 1;
-
-	if (len > 0 && strchr("smh", text[len - 1]) != NULL) {
-		digits.len--;
-		unit = text[len - 1] == 's' ? 1
-		    : text[len - 1] == 'm'  ? 60
-					    : 3600;
-	}
-	if (!str_int(digits, &value) || value < 1 ||
-	    value > HOLD_SECONDS_MAX / unit) {
-		command_fail(EXIT_USAGE,
-		    "%s is a time from 1s to 24h, like 10m, not %s", name,
-		    text);
-		return false;
-	}
-	*seconds = (int)(value * unit);
-	return true;
-}
-
-/* A moment must say its zone: 10:00 is another moment in each of them. */
-static bool
-item_moment(const char *name, const char *text)
-{
-	size_t len;
-
-	if (text == NULL)
-		return true;
-	len = strlen(text);
-	if (len >= 17 && text[10] == 'T' &&
-	    (text[len - 1] == 'Z' ||
-		(text[len - 3] == ':' && strchr("+-", text[len - 6]))))
-		return true;
-	command_fail(EXIT_USAGE,
-	    "%s is a moment with its zone, like 2026-12-05T10:00:00+01:00, "
-	    "not %s",
-	    name, text);
-	return false;
-}
 
 /*
  * The rule for SKUs, as the table's constraint has it, in words; and no longer
@@ -107,9 +63,8 @@ struct add_words {
 static bool
 add_numbers(const struct add_words *w, struct item_new *item)
 {
-	int64_t per_buyer = 1, buckets = 1;
+	int64_t per_buyer = 1, buckets = 1, hold = HOLD_SECONDS;
 
-	item->hold_seconds = 600;
 	item->allowance = 0;
 	if (!command_number("--total", w->total, 0, UNITS_MAX, &item->total) ||
 	    (w->allowance != NULL && w->allowance[0] != '\0' &&
@@ -122,8 +77,10 @@ add_numbers(const struct add_words *w, struct item_new *item)
 		!command_number("--buckets", w->buckets, 1, BUCKETS_MAX,
 		    &buckets)) ||
 	    (w->hold != NULL &&
-		!item_duration("--hold", w->hold, &item->hold_seconds)))
+		!command_duration("--hold", w->hold, 1, HOLD_SECONDS_MAX,
+		    &hold)))
 		return false;
+	item->hold_seconds = (int)hold;
 	item->per_buyer = (int)per_buyer;
 	item->buckets = (int)buckets;
 	return true;
@@ -145,8 +102,9 @@ add_read(const struct add_words *w, struct item_new *item)
 	item->late = w->late == NULL ? LATE_DEFAULT : w->late;
 	return add_numbers(w, item) &&
 	    item_price(w->price, w->currency, item->per_buyer, &item->price) &&
-	    item_late(item->late) && item_moment("--opens", w->opens) &&
-	    item_moment("--closes", w->closes);
+	    item_late(item->late) &&
+	    (!w->opens || command_moment("--opens", w->opens)) &&
+	    (!w->closes || command_moment("--closes", w->closes));
 }
 
 int
