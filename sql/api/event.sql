@@ -35,7 +35,8 @@ $$;
 
 -- The same for many deliveries in one transaction, so that orders of one item
 -- lock its stock together: one element of each array is one delivery; one row
--- for each, in their order. Fails as a whole.
+-- for each, in their order. Fails as a whole; also (40001, to be tried again)
+-- when an event's order has become known after the others' stock was locked.
 -- Locks: the events, ascending; the stock of all; then as event_apply.
 create function api.payment_settle_all(
     p_providers text[], p_event_ids text[], p_types text[], p_kinds text[],
@@ -49,6 +50,7 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     fresh bigint[];
     applied text[] := '{}';
+    locked bigint[];
     seq bigint;
 begin
     with came as (
@@ -80,10 +82,11 @@ begin
             as u (provider, event_id, nr)
         group by u.provider, u.event_id) c
     join kept k using (provider, event_id);
-    perform api.event_lock(array_remove(fresh, null));
+    locked := api.event_lock(array_remove(fresh, null));
     foreach seq in array fresh loop
         applied := applied || case when seq is null then 'repeat'
-            else api.event_apply(seq) end;
+            else api.event_apply(seq, case
+                when cardinality(fresh) > 1 then locked end) end;
     end loop;
     return query
     select u.nr::integer, case when u.nr = first.nr
@@ -100,11 +103,11 @@ begin
 end
 $$;
 
--- Locks the stock of all orders that these events speak of.
-create function api.event_lock(p_seqs bigint[]) returns void
+-- Locks the stock of all orders that these events speak of: of which items.
+create function api.event_lock(p_seqs bigint[]) returns bigint[]
 language plpgsql as $$
-begin
-    perform api.stock_lock(array(select l.item_id
+declare
+    items constant bigint[] := array(select l.item_id
         from data.event e
         cross join lateral (
             select h.hold_id from data.hold h where h.id = e.hold
@@ -126,14 +129,20 @@ begin
             where r.refund_ref = e.refund_ref
         ) o
         join data.hold_line l using (hold_id)
-        where e.event_seq = any (p_seqs)));
+        where e.event_seq = any (p_seqs));
+begin
+    perform api.stock_lock(items);
+    return items;
 end
 $$;
 
 -- Acts on an event of the inbox and records what came of it. Safe to call
 -- again at any time: the states that it moves never go backwards.
--- Locks: stock rows, hold, payment, refund, calls, and last the event.
-create function api.event_apply(p_seq bigint) returns text
+-- Locks: stock rows, hold, payment, refund, calls, and last the event. p_locked:
+-- the items whose stock is locked already; others cannot be any more.
+create function api.event_apply(
+    p_seq bigint, p_locked bigint[] default null)
+returns text
 language plpgsql as $$
 declare
     e data.event;
@@ -157,6 +166,12 @@ begin
     end if;
     if target.payment_id is null then
         return api.event_park(e);
+    end if;
+    if exists (select from data.hold_line l
+        where l.hold_id = target.hold_id and l.item_id <> all (p_locked))
+    then
+        raise exception using errcode = 'serialization_failure',
+            message = 'an order has become known just now';
     end if;
     perform api.hold_lock((select id from data.hold
         where hold_id = target.hold_id));

@@ -36,7 +36,7 @@ const FAULTS = [
 	["refund", "refund_pending", 10, DAY_MS],
 	["refund", "refund_fails", 4, 3 * DAY_MS],
 	["refund", "refund_pending_fails", 3, 2 * DAY_MS],
-	["payment", "dispute", 2, DAY_MS],
+	["payment", "dispute", 2, DAY_MS], ["payment", "dispute", 2, 300],
 	["delivery", "duplicate", 8, 700], ["delivery", "delay", 8, 3000],
 	["delivery", "reorder", 8, 900], ["delivery", "drop", 4],
 ];
@@ -58,6 +58,16 @@ async function items() {
 	return names;
 }
 
+// A day passes for the refunds under way: the provider does not know their
+// keys any more, so that only a look tells what has been sent. Not the newest:
+// a request of the same key may still be at work there.
+const forget = () => sql().run(`begin;
+	update data.outbox set created_at = created_at - interval '25 hours'
+	where kind = 'refund' and done_at is null;
+	delete from sandbox_data.idempotency where key like 'refund-%'
+		and created_at < clock_timestamp() - interval '3 s';
+	commit`);
+
 // Kills somebody now and then, until it is told to stop.
 async function killer(running) {
 	const dice = chance(SEED, "killer");
@@ -71,6 +81,7 @@ async function killer(running) {
 			process.kill(dice.one(alive)[1], "SIGKILL");
 			killed += 1;
 		}
+		await forget();
 	}
 	return killed;
 }
