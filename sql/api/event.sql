@@ -167,7 +167,7 @@ begin
     if target.payment_id is null then
         return api.event_park(e);
     end if;
-    if exists (select from data.hold_line l
+    if p_locked is not null and exists (select from data.hold_line l
         where l.hold_id = target.hold_id and l.item_id <> all (p_locked))
     then
         raise exception using errcode = 'serialization_failure',
