@@ -189,7 +189,7 @@ test("C52: a provider that takes 20 s and 60 who wait for it: all else is " +
 		assert.ok(Date.now() - begun < 20000, "this took too long to tell");
 		// A stop ends their wait; nobody waits the 20 s.
 		await provider.noFaults();
-		const [server] = shop.childrenOf(shop.pidOf("sandbox"));
+		const server = shop.sandboxServer();
 		process.kill(server, "SIGTERM");
 		await until("all are open", async () => await opened(item) === 60,
 			{ within: 30000 });

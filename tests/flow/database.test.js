@@ -24,7 +24,14 @@ function call(hold, kind) {
 // finds the call to be nobody's, and makes it again.
 async function killInCall(hold, kind, ask) {
 	// The process that answers; the one that sends webhooks goes on.
-	const [server] = shop.childrenOf(shop.pidOf("sandbox"));
+	const server = shop.sandboxServer();
+	// Else those of other tests may have all that can be under way at once.
+	await until("no other call is due or under way", async () =>
+		(await sql().row(`select count(*) as n from data.outbox
+			where done_at is null and not stuck and next_try
+			< clock_timestamp() + interval '2 minutes'
+			and (try > 0 or next_try <= clock_timestamp())`)).n === 0,
+	{ within: 90000 });
 	await ask.before();
 	await shop.frozen([server], async () => {
 		await ask.meanwhile();

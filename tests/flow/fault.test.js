@@ -164,7 +164,7 @@ test("a hundred slow calls keep nobody waiting, and a stop ends their wait",
 		assert.equal(same.status, 409);
 		assert.match(await same.text(), /idempotency_key_in_use/);
 		assert.equal(answered, 0);
-		const [server] = shop.childrenOf(shop.pidOf("sandbox"));
+		const server = shop.sandboxServer();
 		process.kill(server, "SIGTERM");
 		const answers = await Promise.all(calls);
 		assert.deepEqual([...new Set(answers.map(({ status }) => status))],

@@ -172,6 +172,14 @@ async function cheap(ask) {
 	return answer;
 }
 
+// The sandbox's process that answers, by its threads: the one that sends
+// webhooks has a single one. Either may have been started after the other.
+function sandboxServer() {
+	const threads = (pid) => fs.readdirSync(`/proc/${pid}/task`).length;
+	return childrenOf(pidOf("sandbox"))
+		.sort((a, b) => threads(b) - threads(a))[0];
+}
+
 const descriptors = (pid) => fs.readdirSync(`/proc/${pid}/fd`).length;
 
 // Takes new settings; returns when every process has been replaced: a worker
@@ -227,5 +235,5 @@ async function frozen(pids, work) {
 
 module.exports = { STATE, BIN, CONF, SANITIZED, lastpair, lastpairWith, sku,
 	item, show, order, stock, tasks, taskKinds, log, audit, setting, pidOf,
-	isAlive, childrenOf, processes, processOf, workers, rss, cheap,
+	isAlive, childrenOf, processes, processOf, sandboxServer, workers, rss, cheap,
 	descriptors, reload, withSettings, frozen, until };
