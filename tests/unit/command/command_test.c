@@ -365,6 +365,33 @@ a_split_is_over_2_to_1000_buckets(void **state)
 	assert_int_equal(calls, 3);
 }
 
+static void
+times_back_and_moments(void **state)
+{
+	static const char *const bad[] = {"", "d", "30x", "-1d", "1.5h", "400d",
+	    "1 d", "99999999999999999999", "9223372036854775807d"};
+	int64_t seconds = 0;
+
+	(void)state;
+	assert_true(command_duration("--x", "30d", 1, 31536000, &seconds));
+	assert_int_equal(seconds, 30 * 86400);
+	assert_true(command_duration("--x", "90m", 1, 31536000, &seconds));
+	assert_int_equal(seconds, 5400);
+	assert_true(command_duration("--x", "45", 1, 31536000, &seconds));
+	assert_int_equal(seconds, 45);
+	assert_true(command_duration("--x", "0s", 0, 10, &seconds));
+	assert_int_equal(seconds, 0);
+	assert_false(command_duration("--x", "0", 1, 10, &seconds));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(
+		    command_duration("--x", bad[i], 0, 31536000, &seconds));
+	assert_true(command_moment("--x", "2026-11-01T10:00:00Z"));
+	assert_true(command_moment("--x", "2026-11-01T10:00:00+01:00"));
+	assert_false(command_moment("--x", "2026-11-01T10:00:00"));
+	assert_false(command_moment("--x", "2026-11-01"));
+	assert_false(command_moment("--x", ""));
+}
+
 int
 main(void)
 {
@@ -381,6 +408,7 @@ main(void)
 	    cmocka_unit_test(an_order_of_all_that_a_buyer_may_have_can_be_paid),
 	    cmocka_unit_test(words_that_nobody_knows_are_refused),
 	    cmocka_unit_test(a_split_is_over_2_to_1000_buckets),
+	    cmocka_unit_test(times_back_and_moments),
 	};
 
 	return cmocka_run_group_tests_name("command", tests, NULL, NULL);
