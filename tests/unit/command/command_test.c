@@ -204,7 +204,7 @@ c31_what_nobody_could_pay_is_refused(void **state)
 static int
 reprice(const char *price, const char *currency, int per_buyer)
 {
-	char document[128];
+	static char document[128]; /* shown until the next one is */
 
 	snprintf(document, sizeof(document),
 	    "{\"version\":7,\"per_buyer\":%d,\"price\":{\"amount\":100,"
