@@ -145,10 +145,25 @@ create unique index mail_once on data.mail (hold_id, kind,
 create index mail_due on data.mail (next_try)
     where done_at is null and not stuck;
 
--- Those that were only to be seen by looking.
-insert into data.task (kind, subject, hold_id, payment_id, outbox_id, detail)
-select 'stuck', 'call ' || o.outbox_id, o.hold_id, o.payment_id, o.outbox_id,
-    o.last_error
+-- What was only to be seen by looking becomes a task. A dispute counts as open:
+-- the news of its end, if it came, is in the inbox and can be replayed.
+update data.payment p set dispute = 'open', dispute_amount = e.amount
+from data.event e
+where e.kind = 'dispute' and e.outcome = 'person' and e.amount > 0
+    and e.provider = p.provider and e.payment_ref = p.payment_ref
+    and p.captured > 0;
+insert into data.task (kind, subject, hold_id, payment_id, detail)
+select 'dispute', 'payment ' || payment_id, hold_id, payment_id,
+    'the payment is disputed'
+from data.payment where dispute = 'open';
+insert into data.task (kind, subject, hold_id, payment_id, detail)
+select 'mismatch', 'payment ' || payment_id, hold_id, payment_id,
+    format('paid %s, asked for %s %s', captured, amount, currency)
+from data.payment where state = 'mismatch';
+insert into data.task (kind, subject, hold_id, payment_id, refund_id,
+    outbox_id, detail)
+select 'stuck', 'call ' || o.outbox_id, o.hold_id, o.payment_id,
+    o.refund_id, o.outbox_id, o.last_error
 from data.outbox o where o.stuck and o.done_at is null and o.kind <> 'open';
 insert into data.task (kind, subject, hold_id, payment_id, refund_id, detail)
 select 'refund_failed', 'refund ' || r.refund_id, p.hold_id, p.payment_id,
@@ -156,8 +171,13 @@ select 'refund_failed', 'refund ' || r.refund_id, p.hold_id, p.payment_id,
 from data.refund r join data.payment p using (payment_id)
 where r.state = 'failed';
 insert into data.task (kind, subject, hold_id, detail)
-select case e.kind when 'dispute' then 'dispute' else 'unclear' end,
-    'event ' || e.event_seq, h.hold_id, e.detail
+select 'unclear', 'event ' || e.event_seq, h.hold_id, e.detail
 from data.event e left join data.hold h on h.id = e.hold
-where e.outcome = 'person' and not exists (select from data.refund r
-    where r.refund_ref = e.refund_ref and r.state = 'failed');
+where e.outcome = 'person'
+    and not exists (select from data.refund r
+        where r.refund_ref = e.refund_ref and r.state = 'failed')
+    and not exists (select from data.payment p
+        where p.provider = e.provider and p.captured > 0
+            and (p.session_id = e.session_id or p.payment_ref = e.payment_ref)
+            and case e.kind when 'paid' then p.state = 'mismatch'
+                when 'dispute' then p.dispute = 'open' end);
