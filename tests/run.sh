@@ -12,6 +12,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 ALL=(unit sql isolation flow single faults browser sanitize threads)
 OUT=$ROOT/build/test
+FAILURES=$OUT/failures
 # No unit test program, no file of another suite may take longer.
 UNIT_SECONDS=60
 FILE_SECONDS=300
@@ -47,8 +48,18 @@ count() {
 
 # broken WHY: something that is no test went wrong.
 broken() {
-	say "FAILED: $*"
+	say "FAILED: $*" | tee -a "$FAILURES"
 	count 0 1 0
+}
+
+# blame NAME FILE: what failed by that report, and why, once more at the end.
+blame() {
+	{
+		say "--- $1"
+		awk '/^ *(ok |code:|stack:|\.\.\.$)/ { on = 0 } /^ *not ok/ { on = 1 }
+		/^ *(---$|duration_ms:|failureType:|type:|location:)/ { next }
+		on' "$2" | cut -c 1-300 | head -n 15
+	} >>"$FAILURES"
 }
 
 # tap_count FILE STATUS: counts lines of the Test Anything Protocol. A program
@@ -66,6 +77,10 @@ tap_count() {
 			fail = 1
 		print pass + 0, fail + 0, skip + 0
 	}' "$1")
+	case $numbers in
+	*' 0 '*) ;;
+	*) blame "$(basename "$1")" "$1" ;;
+	esac
 	# shellcheck disable=SC2086
 	count $numbers
 }
@@ -213,8 +228,7 @@ suite_isolation() {
 			say "$name: as expected"
 			count 1 0 0
 		else
-			say "FAILED: $name"
-			count 0 1 0
+			broken "$name"
 		fi
 	done
 }
@@ -313,6 +327,9 @@ node_run() {
 		END { print pass + 0, fail + 0, skip + 0 }' "$tap" 2>/dev/null)
 		# shellcheck disable=SC2086
 		count ${number:-0 0 0}
+		if [ "$failed" -gt "$before" ]; then
+			blame "$file" "$tap"
+		fi
 		if [ $status -ne 0 ] && [ "$failed" -eq "$before" ]; then
 			broken "$file ended with status $status"
 		fi
@@ -419,6 +436,7 @@ main() {
 		esac
 	done
 	mkdir -p "$OUT"
+	: >"$FAILURES"
 	case " $* " in
 	*" flow "* | *" single "* | *" faults "* | *" browser "* | *" sanitize "* | \
 		*" threads "*) npm_ready ;;
@@ -438,6 +456,10 @@ main() {
 			$failed $skipped $((SECONDS - begun)))$'\n'
 	done
 	db_stop
+	if [ -s "$FAILURES" ]; then
+		printf '\nwhat failed\n'
+		cat "$FAILURES"
+	fi
 	printf '\n%-10s %7s %7s %7s %7s\n%s' suite passed failed skipped \
 		seconds "$table"
 	for suite in $empty; do
