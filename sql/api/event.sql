@@ -5,7 +5,7 @@
 --   applied  repeat (nothing new)  refund (paid too late, money goes back)
 --   ignored  unmatched (parked until our own record comes)
 --   person (an operator decides)  unusable
--- Idempotent by provider and event id. Locks: the event, then as event_apply.
+-- Idempotent by provider and event id. Locks as payment_settle_all.
 create function api.payment_settle(
     p_provider text, p_event_id text, p_type text, p_kind text, p_key text,
     p_hold text, p_session_id text, p_payment_ref text, p_refund_ref text,
@@ -13,23 +13,13 @@ create function api.payment_settle(
     p_body bytea)
 returns text
 language plpgsql security definer set search_path = data, pg_temp as $$
-declare
-    seq bigint;
-    seen bigint;
 begin
-    insert into event (provider, event_id, type, kind, key, hold, session_id,
-        payment_ref, refund_ref, state, amount, currency, outcome, detail,
-        body)
-    values (p_provider, p_event_id, p_type, p_kind, p_key, p_hold,
-        p_session_id, p_payment_ref, p_refund_ref, p_state, p_amount,
-        p_currency, 'received', p_detail, p_body)
-    on conflict (provider, event_id)
-        do update set deliveries = event.deliveries + 1
-    returning event_seq, deliveries into seq, seen;
-    if seen > 1 then
-        return 'repeat';
-    end if;
-    return api.event_apply(seq);
+    return (select a.outcome from api.payment_settle_all(
+        array[p_provider], array[p_event_id], array[p_type], array[p_kind],
+        array[p_key], array[p_hold], array[p_session_id],
+        array[p_payment_ref], array[p_refund_ref], array[p_state],
+        array[p_amount], array[p_currency], array[p_detail],
+        array[p_body]) a);
 end
 $$;
 
@@ -37,7 +27,8 @@ $$;
 -- lock its stock together: one element of each array is one delivery; one row
 -- for each, in their order. Fails as a whole; also (40001, to be tried again)
 -- when an event's order has become known after the others' stock was locked.
--- Locks: the events, ascending; the stock of all; then as event_apply.
+-- Locks: the events, ascending; the stock of all; then as event_sell and
+-- event_apply.
 create function api.payment_settle_all(
     p_providers text[], p_event_ids text[], p_types text[], p_kinds text[],
     p_keys text[], p_holds text[], p_session_ids text[],
@@ -51,6 +42,7 @@ declare
     fresh bigint[];
     applied text[] := '{}';
     locked bigint[];
+    sold bigint[];
     seq bigint;
 begin
     with came as (
@@ -83,9 +75,10 @@ begin
         group by u.provider, u.event_id) c
     join kept k using (provider, event_id);
     locked := api.event_lock(array_remove(fresh, null));
+    sold := api.event_sell(array_remove(fresh, null), locked);
     foreach seq in array fresh loop
         applied := applied || case when seq is null then 'repeat'
-            else api.event_apply(seq, case
+            when seq = any (sold) then 'applied' else api.event_apply(seq, case
                 when cardinality(fresh) > 1 then locked end) end;
     end loop;
     return query
@@ -268,10 +261,11 @@ begin
 end
 $$;
 
--- Acts on what has waited for this payment's record: by its hold, its session
--- or the provider's name for it. Stock rows and hold are locked.
-create function api.event_unpark(p_payment_id bigint) returns void
-language plpgsql as $$
+-- What has waited for this payment's record: by its hold, its session or the
+-- provider's name for it, which is p_payment_ref.
+create function api.event_waiting(p_payment_id bigint, p_payment_ref text)
+returns setof bigint
+language plpgsql stable as $$
 declare
     target record;
 begin
@@ -280,22 +274,33 @@ begin
     select p.*, h.id collate "default" as hold_name into target
     from data.payment p join data.hold h using (hold_id)
     where p.payment_id = p_payment_id;
-    perform api.event_apply(parked.event_seq) from (
-        select e.event_seq from data.event e
-        where (e.outcome = 'unmatched') is true
-            and e.provider = target.provider
-            and e.hold = target.hold_name
-        union
-        select e.event_seq from data.event e
-        where (e.outcome = 'unmatched') is true
-            and e.provider = target.provider
-            and e.session_id = target.session_id
-        union
-        select e.event_seq from data.event e
-        where (e.outcome = 'unmatched') is true
-            and e.provider = target.provider
-            and e.payment_ref = target.payment_ref
-        order by 1) parked;
+    return query
+    select e.event_seq from data.event e
+    where (e.outcome = 'unmatched') is true
+        and e.provider = target.provider
+        and e.hold = target.hold_name
+    union
+    select e.event_seq from data.event e
+    where (e.outcome = 'unmatched') is true
+        and e.provider = target.provider
+        and e.session_id = target.session_id
+    union
+    select e.event_seq from data.event e
+    where (e.outcome = 'unmatched') is true
+        and e.provider = target.provider
+        and e.payment_ref = p_payment_ref
+    order by 1;
+end
+$$;
+
+-- Acts on what has waited for this payment's record. Stock rows and hold are
+-- locked.
+create function api.event_unpark(p_payment_id bigint) returns void
+language plpgsql as $$
+begin
+    perform api.event_apply(seq) from api.event_waiting(p_payment_id,
+        (select payment_ref from data.payment
+            where payment_id = p_payment_id)) seq;
 end
 $$;
 

@@ -290,8 +290,8 @@ begin
 end
 $$;
 
--- A live hold becomes sold.
-create function api.hold_sell(p_hold_id bigint, p_now timestamptz)
+-- Live holds become sold. Stock rows and holds are locked.
+create function api.hold_sell(p_holds bigint[], p_now timestamptz)
 returns void
 language plpgsql as $$
 declare
@@ -301,14 +301,14 @@ declare
 begin
     with sold as (
         update data.hold_line set state = 'paid'
-        where hold_id = p_hold_id and state = 'held'
+        where hold_id = any (p_holds) and state = 'held'
         returning item_id, bucket, qty)
     select array_agg(item_id), array_agg(bucket), array_agg(qty)
     into items, buckets, qtys from sold;
     perform api.stock_move(items, buckets,
         (select array_agg(-u) from unnest(qtys) u), qtys);
     update data.hold set state = 'paid', reason = null, ended_at = p_now
-    where hold_id = p_hold_id;
+    where hold_id = any (p_holds);
 end
 $$;
 

@@ -314,7 +314,7 @@ begin
         outcome := 'refund';
         detail := 'the order was paid before';
     elsif bought.state = 'held' and bought.expires_at > p_now then
-        perform api.hold_sell(bought.hold_id, p_now);
+        perform api.hold_sell(array[bought.hold_id], p_now);
         perform api.mail_buyer(bought.hold_id, 'paid', null);
         -- Another page of the order must not be paid as well.
         perform api.outbox_expire_now(bought.hold_id)

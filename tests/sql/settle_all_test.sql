@@ -1,7 +1,7 @@
 -- Many deliveries in one transaction end as one by one would.
 begin;
 \ir lib/fixture.sql
-select plan(16);
+select plan(26);
 grant usage on schema t to lastpair_web;
 
 -- Deliveries of "paid" for holds, each by its event's id; what came of them.
@@ -58,6 +58,65 @@ select is((select count(*) from data.event where event_id = 'g1'), 0::bigint,
     'so that they are recorded one by one');
 select is((select count(*) from data.event where outcome = 'received'),
     0::bigint, 'promise 5: every event has an outcome');
+-- A plain sale is told by what it is, not by what it says.
+select t.take(n, n, 'A'), t.open(n, n) from generate_series(20, 26) n;
+create function t.money(n integer) returns text language sql
+return (select concat_ws(' ', h.state, string_agg(p.state, '+'
+        order by p.attempt))
+    from data.hold h left join data.payment p using (hold_id)
+    where h.id = t.hid(n) group by h.hold_id);
+select t.settle('x1', 'paid', null, 'cs_20', 'pi_20', amount => 2500,
+    currency => 'EUR', key => 'cs-' || t.hid(20), provider => 'standard');
+select is(t.money(20), 'held open', 'another provider speaks for itself');
+select t.settle('x2', 'paid', null, 'cs_20x', 'pi_20', amount => 2500,
+    currency => 'EUR', key => 'cs-' || t.hid(20));
+select is(t.money(20), 'held open', 'a page that is not the one of the key');
+select is(t.settle('x3', 'paid', null, null, 'pi_20', amount => 2500,
+    currency => 'EUR', key => 'cs-' || t.hid(20)), 'applied',
+    'the second source, which names the key alone');
+select is(t.settle('x4', 'paid', t.hid(20), 'cs_20', 'pi_20', amount => 2500,
+    currency => 'EUR', key => 'cs-' || t.hid(20)), 'repeat',
+    'and then the first');
+select t.settle('x5', 'paid', t.hid(21), 'cs_21', 'pi_20', amount => 2500,
+    currency => 'EUR');
+select is((select count(*) from data.payment where payment_ref = 'pi_20'),
+    1::bigint, 'one name, one payment');
+select t.event('x6', 'pending', 24);
+select t.dispute_event('x7', 'pi_24', 'lost');
+select t.event('x8', 'paid', 24);
+select is(t.money(24), 'held paid', 'what the bank has taken buys nothing');
+select t.event('x9', 'pending', 25);
+select t.refund_event('x10', 'pi_25', 're_25', 'succeeded', 2500);
+select t.event('x11', 'paid', 25);
+select is(t.money(25), 'released paid', 'nor does what has been given back');
+select t.refund_event('x12', 'pi_26', 're_26', 'succeeded', 2500);
+select t.event('x13', 'paid', 26);
+select is(t.money(26), 'released paid', 'also when we hear of it first');
+-- One by one comes to the same rows as all at once.
+create function t.rows(n integer) returns text language sql
+return (select jsonb_build_object('hold', to_jsonb(h), 'lines',
+        jsonb_agg(to_jsonb(l)), 'payments', jsonb_agg(to_jsonb(p)), 'calls',
+        (select jsonb_agg(to_jsonb(o) - 'done_at' || jsonb_build_object(
+            'done', o.done_at is not null) order by o.kind)
+            from data.outbox o where o.hold_id = h.hold_id), 'mail',
+        (select jsonb_agg(m.kind) from data.mail m
+            where m.hold_id = h.hold_id))::text
+    from data.hold h join data.hold_line l using (hold_id)
+    join data.payment p using (hold_id)
+    where h.id = t.hid(n) group by h.hold_id);
+create function t.alike(doc text) returns text language sql
+return regexp_replace(regexp_replace(regexp_replace(doc,
+    '"20..-[^"]*"', 'when', 'g'), '"(\w*_id|buyer)": "?[^",}]*"?', '\1', 'g'),
+    '(cs|pi|pay.test/|hld)[-_/]?[0-9]+|cs-hld_[0-9]+', 'name', 'g');
+update data.hold set email = 'a@b.example' where id in (t.hid(22), t.hid(23));
+select t.event('y22', 'paid', 22);
+insert into data.event (provider, event_id, type, kind, hold, session_id,
+    payment_ref, amount, currency, outcome, body)
+values ('stripe', 'y23', 't', 'paid', t.hid(23), 'cs_23', 'pi_23', 2500,
+    'EUR', 'received', 'x');
+select is(api.event_apply(event_seq), 'applied', 'one by one')
+from data.event where event_id = 'y23';
+select is(t.alike(t.rows(22)), t.alike(t.rows(23)), 'all at once');
 set local role lastpair_web;
 select is((select count(*) from api.payment_settle_all('{stripe}', '{w1}',
     '{t}', '{ignore}', '{null}', '{null}', '{null}', '{null}', '{null}',
