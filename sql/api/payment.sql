@@ -412,9 +412,10 @@ begin
     perform api.task_over('dispute', subject, p_state);
     outcome := 'applied';
     detail := 'the dispute is ' || p_state;
+    -- Also what the provider has refused because of it.
+    perform api.refund_hold(target.hold_id);
     if p_state = 'lost' then
         outcome := 'person';
-        perform api.refund_hold(target.hold_id);
         update data.refund set state = 'void', ended_at = moment
         where payment_id = p_payment_id and state = 'owed';
         perform api.task_add('dispute_lost', subject, target.hold_id,

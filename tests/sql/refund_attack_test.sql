@@ -2,7 +2,7 @@
 -- the bank, retries that find somebody else's refund.
 begin;
 \ir lib/fixture.sql
-select plan(24);
+select plan(28);
 select t.item('S' || n, 1) from generate_series(1, 9) n;
 
 -- A hold that is paid late, its unit gone: buyer n for hold n, of item Sn.
@@ -90,6 +90,20 @@ select is(api.cashier_refunded(t.half(), 're_6b', 'succeeded'), 'applied',
 select is(t.refunds('pi_6'), '2500 void, 1250 succeeded, 1250 succeeded',
     'all has gone back');
 select is(t.state(6), 'released refunded (refunded)', 'the buyer is told');
+
+-- The provider refuses a refund, as the bank disputes the payment, and we have
+-- not heard of that. When the bank is done, it is sent; who lost, owes nothing.
+select t.late(7), t.late(8);
+select t.sends();
+select api.cashier_refused(t.call(n, 'refund'), 'code=charge_disputed')
+from generate_series(7, 8) n;
+select t.dispute_event('d7', 'pi_7', 'won');
+select is(t.sends(), t.hid(7) || ' 2500', 'the dispute is won: sent');
+select t.dispute_event('d8', 'pi_8', 'lost');
+select is(t.sends(), null, 'lost: never');
+select is(t.refunds('pi_8'), '2500 void', 'as the bank has given it back');
+select is((select count(*) from data.task where kind = 'refused'
+    and settled_at is null), 0::bigint, 'nobody has to send it by hand');
 select t.clean();
 select * from finish();
 rollback;
