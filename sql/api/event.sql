@@ -113,13 +113,13 @@ declare
             union
             select p.hold_id from data.payment p where p.key = e.key
             union
-            select p.hold_id
-            from data.refund r join data.payment p using (payment_id)
-            where r.key = e.key
+            select (select p.hold_id from data.payment p
+                where p.payment_id = r.payment_id)
+            from data.refund r where r.key = e.key
             union
-            select p.hold_id
-            from data.refund r join data.payment p using (payment_id)
-            where r.refund_ref = e.refund_ref
+            select (select p.hold_id from data.payment p
+                where p.payment_id = r.payment_id)
+            from data.refund r where r.refund_ref = e.refund_ref
         ) o
         join data.hold_line l using (hold_id)
         where e.event_seq = any (p_seqs));
@@ -362,10 +362,15 @@ begin
             and session_id = p_event.session_id;
     end if;
     if target.payment_id is null and p_event.kind = 'refund' then
-        select p.* into target
-        from data.refund r join data.payment p using (payment_id)
-        where (r.refund_ref = p_event.refund_ref or r.key = p_event.key)
-            and p.provider = p_event.provider
+        select p.* into target from (
+            select payment_id from data.refund
+            where refund_ref = p_event.refund_ref
+            union
+            select payment_id from data.refund
+            where key = p_event.key) r
+        cross join lateral (select * from data.payment
+            where payment_id = r.payment_id offset 0) p
+        where p.provider = p_event.provider
         order by p.payment_id limit 1;
     end if;
     if target.payment_id is null and p_event.hold is not null then

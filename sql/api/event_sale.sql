@@ -11,7 +11,7 @@ returns bigint[]
 language plpgsql as $$
 declare
     payments constant bigint[] := array(
-        select payment_id from api.event_pages(p_seqs));
+        select payment_id from api.event_pages(p_seqs, p_locked));
     sale record;
     moment timestamptz;
 begin
@@ -44,10 +44,11 @@ begin
 end
 $$;
 
--- Which payments these events, those of money, say that they speak of. Step by
--- step, here and below: a plan that was made on empty tables is kept, and would
--- join them in any order.
-create function api.event_pages(p_seqs bigint[])
+-- Which payments these events, those of money, say that they speak of, as far
+-- as the stock is locked: a hold that has become known just now must not be
+-- locked before it. Step by step, here and below: a plan that was made on empty
+-- tables is kept, and would join them in any order.
+create function api.event_pages(p_seqs bigint[], p_locked bigint[])
 returns table (event_seq bigint, payment_id bigint)
 language plpgsql stable as $$
 #variable_conflict use_column
@@ -57,10 +58,12 @@ begin
     from (select * from data.event where event_seq = any (p_seqs)
         and kind = 'paid' and outcome = 'received' offset 0) e
     cross join lateral (
-        select q.payment_id from data.payment q where q.key = e.key
+        select q.payment_id, q.hold_id from data.payment q where q.key = e.key
         union
-        select q.payment_id from data.payment q
-        where q.provider = e.provider and q.session_id = e.session_id) p;
+        select q.payment_id, q.hold_id from data.payment q
+        where q.provider = e.provider and q.session_id = e.session_id) p
+    where not exists (select from data.hold_line l
+        where l.hold_id = p.hold_id and l.item_id <> all (p_locked));
 end
 $$;
 
@@ -80,7 +83,7 @@ begin
             -- Two that speak of one thing come one after the other.
             count(*) over (partition by h.hold_id) as of_hold,
             count(*) over (partition by e.payment_ref) as of_name
-        from api.event_pages(p_seqs) page
+        from api.event_pages(p_seqs, p_locked) page
         cross join lateral (select * from data.event
             where event_seq = page.event_seq offset 0) e
         cross join lateral (select * from data.payment
@@ -99,10 +102,7 @@ begin
             where p.hold_id = s.hold_id and p.payment_id <> s.payment_id)
         and coalesce((api.payment_named(s.provider, s.payment_ref)).payment_id,
             s.payment_id) = s.payment_id
-        and not exists (select from data.refund r
-            where r.payment_id = s.payment_id)
-        and not exists (select from data.hold_line l
-            where l.hold_id = s.hold_id and l.item_id <> all (p_locked))
+        and api.payment_returned(s.payment_id) = 0
         and not exists (select from api.event_waiting(
             s.payment_id, s.payment_ref));
 end

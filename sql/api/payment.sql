@@ -133,10 +133,11 @@ begin
             p_now + (p_max_expiry_s - 60) * interval '1 s'))
     returning * into made;
     -- An attempt that was refused needs nobody any more.
-    perform api.outbox_close(o.outbox_id)
-    from data.payment p join data.outbox o using (payment_id)
-    where p.hold_id = p_hold.hold_id and p.payment_id <> made.payment_id
-        and o.kind = 'open' and o.refund_id is null and o.done_at is null;
+    perform api.outbox_close((select outbox_id from data.outbox
+        where kind = 'open' and payment_id = before_it.payment_id
+            and refund_id is null and done_at is null))
+    from data.payment before_it
+    where hold_id = p_hold.hold_id and payment_id <> made.payment_id;
     perform api.outbox_add('open', made.payment_id, made.key, p_now);
     return made;
 end

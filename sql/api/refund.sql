@@ -25,9 +25,8 @@ begin
     end if;
     select id into hold_name from data.hold
     where hold_id = p_payment.hold_id;
-    select count(*) + 1 into nr from data.refund r
-    join data.payment p using (payment_id)
-    where p.hold_id = p_payment.hold_id and r.key is not null;
+    select count(*) + 1 into nr from api.hold_refunds(p_payment.hold_id)
+    where key is not null;
     insert into data.refund (payment_id, key, amount, reason, asked_by)
     values (p_payment.payment_id, 'refund-' || hold_name || case
         when nr > 1 then '-' || nr else '' end,
@@ -44,8 +43,8 @@ returns void
 language plpgsql as $$
 begin
     perform api.outbox_add('refund', r.payment_id, r.key, p_now, r.refund_id)
-    from data.refund r join data.payment p using (payment_id)
-    where p.hold_id = p_hold_id and r.state = 'owed'
+    from api.hold_refunds(p_hold_id) r
+    where r.state = 'owed'
         and not exists (select from data.payment d
             where d.hold_id = p_hold_id and d.dispute = 'open');
 end
@@ -85,11 +84,9 @@ $$;
 create function api.refund_hold(p_hold_id bigint) returns void
 language plpgsql as $$
 begin
-    perform api.outbox_close(o.outbox_id)
-    from data.payment p
-    join data.refund r using (payment_id)
-    join data.outbox o using (refund_id)
-    where p.hold_id = p_hold_id and r.state = 'owed' and o.done_at is null;
+    perform api.outbox_close((select outbox_id from data.outbox
+        where refund_id = r.refund_id and done_at is null))
+    from api.hold_refunds(p_hold_id) r where r.state = 'owed';
 end
 $$;
 
@@ -196,9 +193,8 @@ declare
     sent bigint;
 begin
     select sum(p.captured), sum(api.payment_returned(p.payment_id)),
-        (select count(*) from data.refund r join data.payment q
-            using (payment_id)
-            where q.hold_id = p_hold_id and r.state = 'succeeded')
+        (select count(*) from api.hold_refunds(p_hold_id)
+            where state = 'succeeded')
     into captured, returned, sent
     from data.payment p where p.hold_id = p_hold_id and p.captured > 0;
     if coalesce(captured, 0) = 0 or returned < captured then
