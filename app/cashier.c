@@ -135,6 +135,21 @@ till_drop_late(struct till *till, int64_t now_ms)
 	}
 }
 
+/* Whether the database is there, but somebody has had the order locked for too
+ * long. Whoever waited for it would hold all others up: its call comes back
+ * with its lease. */
+static bool
+cashier_is_barred(const struct cashier *c, const struct slot *slot,
+    enum db_status status)
+{
+	if (status != DB_DOWN || !db_is_there(c->db))
+		return false;
+	log_warn("could not record a call for hold %s, which is locked; it is "
+		 "tried again under its key",
+	    buf_text(&slot->job.hold));
+	return true;
+}
+
 /* Tells the database what came of the calls, as long as it is there. */
 static void
 cashier_record(struct cashier *c, struct till *till)
@@ -144,7 +159,10 @@ cashier_record(struct cashier *c, struct till *till)
 
 	while (cashier_may_ask(c) &&
 	    (slot = till_find(till, SLOT_OVER, &at)) != NULL) {
-		if (cashier_weigh(c, slot_record(slot, till, c->db)))
+		enum db_status status = slot_record(slot, till, c->db);
+
+		if (cashier_is_barred(c, slot, status) ||
+		    cashier_weigh(c, status))
 			till_free(till, slot);
 	}
 }

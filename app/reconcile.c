@@ -63,6 +63,7 @@ reconcile_begin(struct reconcile *r)
 	r->place = begun.place;
 	r->since = begun.since;
 	r->listed = begun.listed;
+	r->pages = 0;
 	if (!done)
 		return reconcile_stop(r, RECONCILE_BUSY);
 	if (strcmp(begun.outcome, "recent") == 0)
@@ -99,6 +100,26 @@ things_add(struct reconcile_things *things, const struct reconcile *r,
 	reconcile_things_add(things, &thing);
 }
 
+/*
+ * Whether a cursor comes again, so that the list would never end. One of those
+ * before is kept, another one whenever there are twice as many.
+ */
+static bool
+reconcile_circles(struct reconcile *r, struct str next)
+{
+	if (next.len == 0) {
+		r->pages = 0;
+		return false;
+	}
+	if (r->pages++ > 0 && str_equal(next, str_view(&r->mark)))
+		return true;
+	if ((r->pages & (r->pages - 1)) == 0) {
+		buf_reset(&r->mark);
+		buf_add(&r->mark, next.text, next.len);
+	}
+	return false;
+}
+
 static bool
 reconcile_page(struct reconcile *r)
 {
@@ -118,6 +139,11 @@ reconcile_page(struct reconcile *r)
 	ok = reconcile_ask(r, &call, &work);
 	if (ok && work.result == CALL_REFUSED)
 		ok = reconcile_stop(r, RECONCILE_REFUSED);
+	if (ok && reconcile_circles(r, str_view(&work.outcome.cursor))) {
+		snprintf(r->error, sizeof(r->error),
+		    "its list of %s goes round in circles", r->place.list);
+		ok = reconcile_stop(r, RECONCILE_REFUSED);
+	}
 	if (ok) {
 		while (r->provider->next(work.outcome.reader, &event))
 			things_add(&things, r, &event);
@@ -346,5 +372,6 @@ reconcile_run(struct reconcile *r)
 		(void)db_reconcile_release(r->db, &r->lease);
 	http_close(r->http);
 	buf_release(&r->place.cursor);
+	buf_release(&r->mark);
 	return r->result;
 }

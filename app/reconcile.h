@@ -61,6 +61,8 @@ struct reconcile {
 	struct reconcile_place place;
 	int64_t since;
 	int64_t listed;
+	int64_t pages; /* of this list */
+	struct buf mark; /* a cursor that was there before */
 	bool refused; /* it was told once that a thing is not shown */
 };
 

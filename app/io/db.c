@@ -77,6 +77,23 @@ db_error(const struct db *db)
 	return pg_error(db->pg);
 }
 
+bool
+db_is_there(const struct db *db)
+{
+	return pg_fd(db->pg) >= 0;
+}
+
+void
+db_lock_wait(struct db *db, int ms)
+{
+	char sql[48];
+
+	if (!db_is_there(db))
+		return;
+	snprintf(sql, sizeof(sql), "set lock_timeout = %d", ms);
+	(void)pg_script(db->pg, sql);
+}
+
 static enum db_status
 db_status_of(struct db *db, enum pg_status status)
 {

@@ -60,6 +60,14 @@ enum db_status
 db_check(struct db *db);
 const char *
 db_error(const struct db *db);
+/* Whether there is a connection: a call that was DB_DOWN all the same waited
+ * too long for somebody else, and another call need not. */
+bool
+db_is_there(const struct db *db);
+/* From now on locks are waited for at most so long, until the connection is
+ * made anew. Without one, nothing is done. */
+void
+db_lock_wait(struct db *db, int ms);
 
 /*
  * The answer of a command: the outcome's name as SQL gives it ("created",

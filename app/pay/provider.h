@@ -184,6 +184,9 @@ struct provider_caps {
 	int idem_ttl_s; /* how long it remembers a key, at least */
 };
 
+/* A call that was claimed may be sent so much later, at most. */
+#define CALL_LATE_S 3600
+
 struct provider {
 	const char *name; /* in data.event.provider and /pay-callback/<name> */
 	struct provider_caps caps;
@@ -219,6 +222,11 @@ provider_current(const struct conf *conf);
 /* Whether it can be asked: also one that new payments do not go to any more. */
 bool
 provider_is_set_up(const struct conf *conf, const struct provider *provider);
+
+/* Whether what the call asks for may have been done, and its key be forgotten:
+ * then it is to be looked for first. */
+bool
+work_may_be_done(const struct work *work);
 
 void
 work_init(struct work *work, const struct conf *conf,

@@ -39,18 +39,34 @@ refund_send(struct work *work)
 	return standard_ask(work, &question);
 }
 
+/* NULL when it says nothing of this; null is nothing, too. */
+static const struct json *
+refund_says(const struct json *refund, const char *name)
+{
+	const struct json *said = json_get(refund, name);
+
+	return said && said->type != JSON_NULL ? said : NULL;
+}
+
 /* Whether this refund is the one that the call asks for. */
 static const char *
 refund_strange(const struct call *call, const struct json *refund)
 {
-	const struct json *payment = json_get(refund, "payment");
-	const struct json *amount = json_get(refund, "amount");
+	const struct json *payment = refund_says(refund, "payment");
+	const struct json *amount = refund_says(refund, "amount");
+	const struct json *currency = refund_says(refund, "currency");
+	/* Null says that it has none: somebody made it by hand. */
+	const struct json *key = json_get(refund, "key");
 	int64_t n;
 
+	if (key && !str_equal(json_text(key), call->key))
+		return "it answers with a refund of another key; look at the "
+		       "provider before asking again";
 	if (payment && !str_equal(json_text(payment), call->payment_ref))
 		return "its refund of this key is of another payment; look at "
 		       "the provider before asking again";
-	if (amount && (!json_int(amount, &n) || n != call->amount))
+	if ((amount && (!json_int(amount, &n) || n != call->amount)) ||
+	    (currency && !str_equal(json_text(currency), call->currency)))
 		return "its refund of this key is of another amount; look at "
 		       "the provider before asking again";
 	return NULL;
@@ -104,9 +120,7 @@ refund_start(struct work *work)
 
 	if (call->payment_ref.len == 0)
 		return standard_refuse(work, "there is no payment to refund");
-	if (call->try > 1 || call->age_s >= work->provider->caps.idem_ttl_s)
-		return refund_ask(work);
-	return refund_send(work);
+	return work_may_be_done(work) ? refund_ask(work) : refund_send(work);
 }
 
 static bool

@@ -70,8 +70,10 @@ stripe_post(struct work *work, enum endpoint endpoint, const char *path,
 	work_prepare(work, endpoint, "POST", path);
 	work->stage = again ? STRIPE_SENT_AGAIN : STRIPE_SENT;
 	buf_add(&key, work->call->key.text, work->call->key.len);
+	/* A person may have it called again, so that its tries come twice. */
 	if (again)
-		buf_printf(&key, "-try%d", work->call->try);
+		buf_printf(&key, "-try%d-%" PRId64, work->call->try,
+		    work->call->age_s);
 	http_header(&work->http, "Content-Type",
 	    str_of("application/x-www-form-urlencoded"));
 	http_header(&work->http, "Idempotency-Key", str_view(&key));

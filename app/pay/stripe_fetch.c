@@ -63,8 +63,9 @@ event_tell(struct work *work, struct str name, const char *type,
 	buf_str(body, "{\"id\":");
 	str_json(body, name);
 	buf_printf(body, ",\"object\":\"event\",\"type\":\"%s\"", type);
-	/* A refund does not say whether it is one of test. */
-	if (mode)
+	/* A refund does not say whether it is one of test; what says something
+	 * else is not taken for one. */
+	if (mode && mode->type == JSON_BOOL)
 		buf_printf(body, ",\"livemode\":%s",
 		    mode->truth ? "true" : "false");
 	buf_str(body, ",\"data\":{\"object\":");

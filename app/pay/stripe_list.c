@@ -7,10 +7,13 @@
 
 #include <inttypes.h>
 
-/* Objects are about 3 KB, but one may have 25 KB of somebody's metadata: a page
- * that was too long to be read comes as ten. */
+/* Objects are about 3 KB, but one may have 25 KB of somebody's metadata, and an
+ * event reach 140 KB: a page that was too long to be read comes as ten, and at
+ * last item by item. */
 #define PAGE_ITEMS 100
 #define PAGE_ITEMS_LATER 10
+#define PAGE_ITEMS_LAST 1
+#define TRY_LAST 4
 
 static const char *
 list_path(enum list list)
@@ -25,6 +28,14 @@ list_path(enum list list)
 	}
 }
 
+static int
+page_items(int try)
+{
+	if (try == 1)
+		return PAGE_ITEMS;
+	return try < TRY_LAST ? PAGE_ITEMS_LATER : PAGE_ITEMS_LAST;
+}
+
 static bool
 list_ask(struct work *work)
 {
@@ -33,7 +44,7 @@ list_ask(struct work *work)
 
 	buf_str(&path, list_path(call->list));
 	buf_printf(&path, "created%%5Bgte%%5D=%" PRId64 "&limit=%d",
-	    call->since, call->try > 1 ? PAGE_ITEMS_LATER : PAGE_ITEMS);
+	    call->since, page_items(call->try));
 	if (call->cursor.len) {
 		buf_str(&path, "&starting_after=");
 		str_url(&path, call->cursor);

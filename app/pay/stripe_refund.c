@@ -6,6 +6,12 @@
  */
 #include "pay/stripe.h"
 
+#include <strings.h>
+
+static const char other_amount[] =
+    "its refund of this key is of another amount; look at the provider before "
+    "asking again";
+
 /*
  * How well a refund that exists fits what we were to send. A payment may have
  * several of ours; each carries its key. One without a key is of a version
@@ -14,9 +20,9 @@
 enum fit {
 	FIT_NONE,
 	FIT_FAILED, /* ours, and it failed */
-	FIT_OTHER, /* somebody's, of another amount */
-	FIT_AMOUNT,
+	FIT_AMOUNT, /* somebody's; of another amount it is not ours */
 	FIT_HOLD,
+	FIT_STRANGE, /* ours, and not to be read */
 	FIT_KEY,
 };
 
@@ -35,7 +41,15 @@ refund_fit_old(const struct json *refund, const struct call *call, bool failed)
 		return ours ? FIT_FAILED : FIT_NONE;
 	if (ours)
 		return FIT_HOLD;
-	return amount == call->amount ? FIT_AMOUNT : FIT_OTHER;
+	return amount == call->amount ? FIT_AMOUNT : FIT_NONE;
+}
+
+static bool
+refund_has_id(const struct json *refund)
+{
+	struct str id = json_text(json_get(refund, "id"));
+
+	return id.len > 0 && id.len <= STRIPE_ID_MAX;
 }
 
 static enum fit
@@ -43,32 +57,61 @@ refund_fit(const struct json *refund, const struct call *call)
 {
 	struct str key = json_text(json_path(refund, "metadata.key"));
 	struct str payment = json_text(json_get(refund, "payment_intent"));
-	struct str id = json_text(json_get(refund, "id"));
 	const char *state =
 	    stripe_refund_state(json_text(json_get(refund, "status")));
 	bool failed = state && str_is(str_of(state), "failed");
+	enum fit fit = failed ? FIT_FAILED : FIT_KEY;
 
-	if (!state || id.len == 0 || id.len > STRIPE_ID_MAX ||
-	    (payment.len && !str_equal(payment, call->payment_ref)))
+	if (payment.len && !str_equal(payment, call->payment_ref))
 		return FIT_NONE;
 	if (key.len == 0)
-		return refund_fit_old(refund, call, failed);
-	if (!str_equal(key, call->key))
+		fit = refund_fit_old(refund, call, failed);
+	else if (!str_equal(key, call->key))
 		return FIT_NONE;
-	return failed ? FIT_FAILED : FIT_KEY;
+	if (state && refund_has_id(refund))
+		return fit;
+	/* What is ours, but not to be read, must not be sent once more. */
+	return fit == FIT_AMOUNT || fit == FIT_NONE ? FIT_NONE : FIT_STRANGE;
 }
 
-static void
-refund_take(struct call_outcome *outcome, const struct json *refund)
+/* Whether it says that it is of another amount than ours. */
+static bool
+refund_differs(const struct json *refund, const struct call *call)
 {
+	const struct json *amount = json_get(refund, "amount");
+	struct str currency = json_text(json_get(refund, "currency"));
+	int64_t n;
+
+	if (amount && (!json_int(amount, &n) || n != call->amount))
+		return true;
+	return currency.len > 0 &&
+	    (currency.len != call->currency.len ||
+		strncasecmp(currency.text, call->currency.text, currency.len) !=
+		    0);
+}
+
+/* Takes one that was found, unless it is ours and cannot be. */
+static enum call_result
+refund_take(struct work *work, const struct json *refund)
+{
+	struct call_outcome *outcome = &work->outcome;
 	struct str id = json_text(json_get(refund, "id"));
+	struct str key = json_text(json_path(refund, "metadata.key"));
 	struct str status = json_text(json_get(refund, "status"));
 
+	if (refund_fit(refund, work->call) == FIT_STRANGE)
+		return stripe_lacks(work, "the state of the refund");
+	if (str_equal(key, work->call->key) &&
+	    refund_differs(refund, work->call)) {
+		stripe_refuse(work, other_amount);
+		return CALL_REFUSED;
+	}
 	buf_reset(&outcome->error);
 	buf_reset(&outcome->id);
 	buf_add(&outcome->id, id.text, id.len);
 	buf_reset(&outcome->state);
 	buf_str(&outcome->state, stripe_refund_state(status));
+	return CALL_DONE;
 }
 
 static bool
@@ -97,9 +140,8 @@ refund_choose(const struct json *list, const struct call *call, bool other)
 
 	for (const struct json *r = list->first; r; r = r->next) {
 		enum fit fit = refund_fit(r, call);
-		bool by_hand = fit == FIT_OTHER || fit == FIT_AMOUNT;
 
-		if (fit > best_fit && (other || !by_hand)) {
+		if (fit > best_fit && (other || fit != FIT_AMOUNT)) {
 			best = r;
 			best_fit = fit;
 		}
@@ -125,7 +167,7 @@ refund_find(struct work *work, bool other, bool *found)
 	}
 	refund = refund_choose(list, work->call, other);
 	if (refund) {
-		refund_take(&work->outcome, refund);
+		result = refund_take(work, refund);
 		*found = true;
 	} else if (more && more->truth) {
 		/* Nobody has so many; but then none is sent on a guess. */
@@ -158,9 +200,8 @@ static bool
 refund_is_named(const struct json *refund, const struct call *call)
 {
 	struct str payment = json_text(json_get(refund, "payment_intent"));
-	struct str id = json_text(json_get(refund, "id"));
 
-	return id.len > 0 && id.len <= STRIPE_ID_MAX &&
+	return refund_has_id(refund) &&
 	    stripe_refund_state(json_text(json_get(refund, "status"))) &&
 	    (payment.len == 0 || str_equal(payment, call->payment_ref));
 }
@@ -169,12 +210,12 @@ static enum call_result
 refund_accept(struct work *work)
 {
 	struct json_doc *doc = stripe_answer(work);
-	enum call_result result = CALL_DONE;
+	enum call_result result;
 
 	if (!doc)
 		return CALL_RETRY;
 	if (refund_is_named(json_root(doc), work->call))
-		refund_take(&work->outcome, json_root(doc));
+		result = refund_take(work, json_root(doc));
 	else
 		result = stripe_lacks(work, "the refund that was asked for");
 	json_free(doc);
@@ -223,14 +264,6 @@ refund_looked(struct work *work)
 	return stripe_over(work, result);
 }
 
-/* It may have been sent, and the key forgotten or its answer a stored 500. */
-static bool
-refund_may_exist(const struct work *work)
-{
-	return work->call->try > 1 ||
-	    work->call->age_s > work->provider->caps.idem_ttl_s;
-}
-
 bool
 stripe_refund(struct work *work)
 {
@@ -239,7 +272,8 @@ stripe_refund(struct work *work)
 		if (work->call->payment_ref.len == 0)
 			return stripe_refuse(work,
 			    "there is no payment to refund");
-		return refund_may_exist(work) ? refund_look(work, STRIPE_LOOK)
+		/* Or the answer to its key is a stored 500. */
+		return work_may_be_done(work) ? refund_look(work, STRIPE_LOOK)
 					      : refund_send(work);
 	case STRIPE_LOOK:
 	case STRIPE_LOOK_STUCK:

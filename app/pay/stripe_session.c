@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ADDRESS_MAX 4000 /* of a pay page; browsers take more */
 /* From this version on, sessions name their methods otherwise. */
 #define ALLOWED_METHODS_SINCE "2026-09-30"
 
@@ -79,10 +80,10 @@ is_address(struct str s)
 
 	for (size_t i = 0; i < s.len; i++) {
 		/* It becomes a header of ours. */
-		if ((unsigned char)s.text[i] <= ' ' || s.text[i] == 127)
+		if (s.text[i] <= ' ' || s.text[i] > '~')
 			return false;
 	}
-	return http || https;
+	return (http || https) && s.len <= ADDRESS_MAX;
 }
 
 static enum call_result

@@ -4,6 +4,13 @@
  */
 #include "pay/provider.h"
 
+bool
+work_may_be_done(const struct work *work)
+{
+	return work->call->try > 1 ||
+	    work->call->age_s >= work->provider->caps.idem_ttl_s - CALL_LATE_S;
+}
+
 void
 work_init(struct work *work, const struct conf *conf,
     const struct provider *provider, const struct call *call)

@@ -20,6 +20,10 @@
 #define EVENT_ID_MAX 255
 /* Whoever sends junk does not get to fill the log. */
 #define COMPLAINT_MS 1000
+/* So long those that came together are tried alone: none is answered before
+ * the last, and nginx waits 15 s. */
+#define ALONE_MS 8000
+#define ALONE_LOCK_MS 100
 
 /* Of all threads together. */
 struct complaint {
@@ -238,43 +242,79 @@ event_recorded(struct exchange *x)
 	event_next(x);
 }
 
-/* False: none is recorded, and it is not known for whose sake. */
+/* Whether one of several may be what the others failed for: its stock may be
+ * locked by somebody who takes too long. */
 static bool
-event_record_all(struct exchange *const *xs, size_t count)
+event_may_spoil(const struct db *db, enum db_status status)
+{
+	switch (status) {
+	case DB_OK:
+	case DB_LOST:
+		return false;
+	case DB_DOWN:
+		return db_is_there(db);
+	default:
+		return true;
+	}
+}
+
+static enum db_status
+event_settle(struct exchange *const *xs, size_t count)
 {
 	const struct settlement *settlements[EVENT_GATHER_MAX] = {NULL};
 	struct answer *answers[EVENT_GATHER_MAX] = {NULL};
-	struct db *db = xs[0]->web->db;
-	enum db_status status;
 
 	for (size_t i = 0; i < count; i++) {
 		settlements[i] = &xs[i]->delivery.settlement;
 		answers[i] = &xs[i]->delivery.answer;
 	}
-	status = db_payment_settle_all(db, settlements, answers, count);
-	/* One of them may be what the others failed for. */
-	if (count > 1 && status != DB_OK && status != DB_DOWN &&
-	    status != DB_LOST)
-		return false;
+	return db_payment_settle_all(xs[0]->web->db, settlements, answers,
+	    count);
+}
+
+static void
+event_settled(struct exchange *const *xs, size_t count, enum db_status status)
+{
 	for (size_t i = 0; i < count; i++) {
-		xs[i]->delivery.status = status;
-		buf_reset(&xs[i]->delivery.error);
+		struct delivery *delivery = &xs[i]->delivery;
+
+		delivery->status = status;
+		buf_reset(&delivery->error);
 		if (status == DB_REFUSED)
-			buf_str(&xs[i]->delivery.error, db_error(db));
+			buf_str(&delivery->error, db_error(xs[i]->web->db));
 	}
-	return true;
+}
+
+/* What came of all together was status. Whoever waited for a lock then does not
+ * get as much time once more: others are behind it. */
+static void
+event_record_alone(struct exchange *const *xs, size_t count,
+    enum db_status status)
+{
+	const struct web *web = xs[0]->web;
+	int64_t end_ms = clock_monotonic_ms() + ALONE_MS;
+
+	log_warn("could not record %zu events at once, taking each alone: %s",
+	    count, db_error(web->db));
+	if (status == DB_DOWN)
+		db_lock_wait(web->db, ALONE_LOCK_MS);
+	for (size_t i = 0; i < count; i++)
+		event_settled(&xs[i], 1,
+		    clock_monotonic_ms() < end_ms ? event_settle(&xs[i], 1)
+						  : DB_DOWN);
+	if (status == DB_DOWN)
+		db_lock_wait(web->db, web->conf->server.lock_timeout_ms);
 }
 
 void
 event_record(struct exchange *const *xs, size_t count)
 {
-	if (!event_record_all(xs, count)) {
-		log_warn("could not record %zu events at once, taking each "
-			 "alone: %s",
-		    count, db_error(xs[0]->web->db));
-		for (size_t i = 0; i < count; i++)
-			(void)event_record_all(&xs[i], 1);
-	}
+	enum db_status status = event_settle(xs, count);
+
+	if (count > 1 && event_may_spoil(xs[0]->web->db, status))
+		event_record_alone(xs, count, status);
+	else
+		event_settled(xs, count, status);
 	for (size_t i = 0; i < count; i++) {
 		void (*resume)(struct exchange *) = xs[i]->resume;
 

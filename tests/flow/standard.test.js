@@ -52,15 +52,101 @@ test.after(async () => {
 test("the documentation shows the example that is tested", () => {
 	const page = fs.readFileSync(path.join(__dirname,
 		"../../app/pay/STANDARD.md"), "utf8");
-	const [, shown] = /^```js\n([\s\S]*?)^```$/m.exec(page);
-	assert.equal(shown, fs.readFileSync(standard.EXAMPLE, "utf8"));
+	const shown = [...page.matchAll(/^```js\n([\s\S]*?)^```$/gm)]
+		.map(([, text]) => text);
+	const tested = standard.EXAMPLE.map((file) =>
+		fs.readFileSync(file, "utf8"));
+	assert.deepEqual(shown, tested);
+	const lines = tested[0].trimEnd().split("\n");
+	assert.ok(lines.length <= 60, "short enough to be read");
+	for (const line of lines)
+		assert.ok(line.replaceAll("\t", "    ").length <= 80, line);
 });
+
+// The example without a shop: its news reach nobody.
+async function alone(work) {
+	const process = new standard.Connected(await standard.freePort(), secret,
+		`http://127.0.0.1:${await standard.freePort()}/`);
+	await process.start();
+	try {
+		await work(process);
+	} finally {
+		await process.stop();
+	}
+}
+
+// An order as the shop describes it.
+const order = (key, more = {}) => ({ key, hold: key, amount: 2500,
+	currency: "EUR", title: "One", return_url: standard.HOOK,
+	expires_at: standard.now() + 600, ...more });
+
+test("the example takes the shop's word only, and lives on", async () => {
+	const other = standard.newSecret();
+	const [id, time] = ["cs-word", standard.now()];
+	const data = order(id);
+	const body = JSON.stringify({ type: "session.open", data });
+	const signature = [other, secret].map((by) =>
+		standard.sign(by, id, time, body)).join(" ");
+	const right = { id, time, body, signature };
+	await alone(async (example) => {
+		const status = async (options) => (await example.send("session.open",
+			data, options)).status;
+		for (const wrong of [{ by: other }, { signature: "" },
+			{ ...right, signature: signature.slice(0, -1) },
+			{ signature: `v1,${"\u00e9".repeat(44)}` },
+			{ ...right, time: time + 1 }, { ...right, body: `${body} ` },
+			{ time: time - 301 }, { time: time + 330 }, { time: "soon", body },
+			{ body: " ".repeat(65536) }, { ...right, body: [body] }])
+			assert.equal(await status(wrong), 401, JSON.stringify(wrong));
+		for (const broken of ["", "{", "null", "7", "{}", "\u0000",
+			"{\"type\":\"constructor\",\"data\":{}}",
+			"{\"type\":\"session.open\"}", "{\"type\":\"hello\"}"])
+			assert.equal(await status({ body: broken }), 400, broken);
+		const { items } = await example.ask("list",
+			{ list: "sessions", since: 0, limit: 100 });
+		assert.deepEqual(items, []);
+		for (const away of [-295, 0, 295])
+			assert.equal(await status({ time: standard.now() + away }), 200);
+		assert.equal(await status(right), 200);
+	});
+});
+
+test("the example does a thing once", () => alone(async (example) => {
+	const open = () => example.ask("session.open", order("cs-once"));
+	const [first, ...others] = await Promise.all([open(), open(), open()]);
+	assert.deepEqual(others, [first, first]);
+	const { session, url } = first;
+	assert.equal((await press(url, "pay")).status, 303);
+	await press(url, "pay");
+	const { payment, state } = await example.ask("session.end", { session });
+	assert.equal(state, "paid");
+	assert.deepEqual([(await open()).session, (await open()).url],
+		[session, url]);
+	const show = (refund) => example.ask("refund.show", refund);
+	const send = (key, amount) => example.send("refund.send",
+		order(key, { payment, amount }));
+	assert.deepEqual(await show({ payment, key: "refund-once" }),
+		{ refund: null });
+	const [sent, twice] = await Promise.all([send("refund-once", 2000),
+		send("refund-once", 2000)]);
+	assert.equal(sent.json.state, "pending");
+	assert.equal(sent.json.refund, twice.json.refund);
+	const more = await send("refund-more", 501);
+	assert.deepEqual([more.status, more.json],
+		[422, { error: "not_so_much_left" }]);
+	await until("it is done", async () =>
+		(await show({ refund: sent.json.refund })).state === "succeeded");
+	const refunds = await example.refunds(payment);
+	assert.deepEqual(refunds, [await show({ payment, key: "refund-once" })]);
+	const none = await example.send("session.show", { session: "no" });
+	assert.equal(none.status, 404);
+}));
 
 // Each in the same shop, one after the other.
 const scenarios = {
 	"a purchase": async () => {
 		const { item, buyer, hold, number, url } = await payable();
-		assert.ok(url.startsWith(connected.url), url);
+		assert.ok(url.startsWith(`http://127.0.0.1:${connected.payPort}/`));
 		const open = await connected.session(hold);
 		assert.equal(open.state, "open");
 		assert.equal(open.amount, 2500);
@@ -109,6 +195,21 @@ const scenarios = {
 		assert.equal(refunds[0].state, "succeeded");
 	},
 
+	"paid, and given back by hand": async () => {
+		const { item, buyer, hold, number, url } = await payable();
+		await press(url, "pay");
+		await turns(buyer, hold, "paid");
+		const given = await shop.lastpair("order", "refund", number, "--yes");
+		assert.equal(given.status, 0, given.err);
+		const { payment } = await connected.session(hold);
+		const [refund] = await until("the money is back", async () => {
+			const all = await connected.refunds(payment);
+			return all[0]?.state === "succeeded" && all;
+		});
+		assert.equal(refund.amount, 2500);
+		assert.equal((await shop.stock(item)).sold, 0);
+	},
+
 	"a lost answer: one session, one refund": async () => {
 		const first = calls.seen.length;
 		calls.lose = "session.open";
@@ -135,6 +236,27 @@ const scenarios = {
 		assert.equal((await shop.stock(item)).sold, 0);
 	},
 
+	"killed in the middle of a refund: no second one": async () => {
+		const first = calls.seen.length;
+		const { buyer, hold, url } = await payable({ late: "refund" });
+		await shop.frozen([shop.processOf("cashier")], async () => {
+			await age(hold, 605);
+			await press(url, "pay");
+			await turns(buyer, hold, "refund_owed");
+			calls.meanwhile = () => connected.stop("SIGKILL");
+			calls.lose = "refund.send";
+		});
+		const count = (type) => calls.seen.slice(first)
+			.filter((call) => call.type === type).length;
+		await until("it is looked for", () => count("refund.show") > 0);
+		calls.meanwhile = () => {};
+		await connected.start();
+		await turns(buyer, hold, "refunded", { within: 30000 });
+		assert.equal(count("refund.send"), 1);
+		const { payment } = await connected.session(hold);
+		assert.equal((await connected.refunds(payment)).length, 1);
+	},
+
 	"an event that only says look is looked up": async () => {
 		const { buyer, hold, url } = await payable();
 		const id = `evt_${Date.now()}`;
@@ -149,6 +271,22 @@ const scenarios = {
 		await turns(buyer, hold, "paid");
 		assert.equal((await standard.inbox(id)).kind, "look");
 		events.open = true;
+	},
+
+	"news is told until the shop has it": async () => {
+		const { buyer, hold, url } = await payable();
+		const before = events.seen.map(({ id }) => id);
+		const told = () => events.seen.map(({ id }) => id)
+			.filter((id) => !before.includes(id));
+		events.open = false;
+		await press(url, "pay");
+		await until("it was told in vain twice", () => told().length > 1);
+		assert.notEqual((await buyer.page(hold)).state, "paid");
+		events.open = true;
+		await turns(buyer, hold, "paid");
+		const [id, ...again] = told();
+		assert.deepEqual(again, again.map(() => id));
+		assert.equal(await outcome(id), "applied");
 	},
 
 	"wrong signatures change nothing": async () => {
@@ -195,8 +333,6 @@ const scenarios = {
 		const item = await shop.item();
 		const buyer = new Buyer();
 		const { json } = await buyer.take(item);
-		// Its book is lost: nothing may be owed from it.
-		await standard.quiet();
 		await connected.stop();
 		assert.equal((await buyer.pay(json.id)).status, 202);
 		await until("a call has failed", async () => (await sql().row(`

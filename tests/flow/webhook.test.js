@@ -146,3 +146,34 @@ test("the database is busy: 503, and the event comes again", async () => {
 	assert.deepEqual(await effects(item, hold), ONCE);
 	await shop.audit();
 });
+
+test("the stock of one order is locked: the news of others, that wait behind " +
+	"its own, is taken all the same", async () => {
+	const [busy, free] = await Promise.all([payable({ total: 1 }),
+		payable({ total: 1 })]);
+	const locker = new Session();
+	await locker.run(`begin; select 1 from data.stock
+		join data.item using (item_id)
+		where sku = ${quote(busy.item)} for update of stock`);
+	// Each thread has one that waits for the lock; the others gather.
+	const event = await stripe.paidEvent(busy.hold);
+	const same = (n) => Array.from({ length: n }, () => stripe.send(event));
+	const first = same(12);
+	await until("all threads wait", async () => (await sql().row(`select
+		count(*) as n from pg_stat_activity where wait_event_type = 'Lock'
+		and usename = 'lastpair_web'`)).n === 4);
+	const other = await stripe.paidEvent(free.hold);
+	const others = Array.from({ length: 12 }, (none, i) => stripe.send(
+		{ ...other, id: `${other.id}_${i}` }));
+	const more = same(12);
+	(await Promise.all(others)).forEach(({ status, text }) =>
+		assert.equal(status, 200, text));
+	(await Promise.all([...first, ...more])).forEach(({ status }) =>
+		assert.equal(status, 503));
+	await locker.run("rollback");
+	locker.close();
+	assert.equal((await stripe.send(event)).status, 200);
+	assert.deepEqual(await effects(busy.item, busy.hold), ONCE);
+	assert.deepEqual(await effects(free.item, free.hold), ONCE);
+	await shop.audit();
+});

@@ -2,7 +2,7 @@
 -- being looked up, one event of ours among thousands of another shop's.
 begin;
 \ir lib/fixture.sql
-select plan(16);
+select plan(20);
 select t.item('S' || n, 1) from generate_series(1, 9) n;
 create function t.sold(n integer) returns void language plpgsql as $$
 begin
@@ -41,6 +41,23 @@ select is(t.event('s5', 'paid', 5, session => 'cs_5b', ref => 'pi_5b'),
     'repeat', 'and its page''s');
 select is((select session_id from data.payment where payment_ref = 'pi_5b'),
     'cs_5b', 'is how it is found there');
+
+-- News of the second page's money that carries the key of the first page, as
+-- both were asked for under it.
+select t.sold(6);
+select t.event('s6b', 'paid', 6, session => 'cs_6b', ref => 'pi_6b');
+select is(t.settle('d6', 'dispute', t.hid(6), null, 'pi_6b', null, 'open',
+    2500, 'EUR', 'cs-' || t.hid(6)), 'person', 'one is disputed');
+select is((select string_agg(p.payment_ref, ',') from data.payment p
+    where p.dispute = 'open'), 'pi_6b', 'the one that its news names');
+
+-- Money that is known by its own name only, before anybody has said whose page
+-- that name belongs to. What says so acts on it, and waits for no cashier.
+select t.take(7, 7, 'S7'), t.open(7, 7);
+select is(t.settle('i7', 'paid', ref => 'pi_7', amount => 2500,
+    currency => 'EUR'), 'unmatched', 'nobody knows whose money it is');
+select t.settle('p7', 'pending', session => 'cs_7', ref => 'pi_7');
+select is(t.state(7), 'paid (paid)', 'until its page is named');
 
 -- "Something has changed", again, while the first look is under way.
 select t.sold(3);

@@ -2,7 +2,7 @@
 -- the bank, retries that find somebody else's refund.
 begin;
 \ir lib/fixture.sql
-select plan(28);
+select plan(31);
 select t.item('S' || n, 1) from generate_series(1, 9) n;
 
 -- A hold that is paid late, its unit gone: buyer n for hold n, of item Sn.
@@ -47,6 +47,14 @@ select is(t.refunds('pi_2b'), '2500 owed', 'paid twice');
 select t.dispute_event('d2', 'pi_2', 'lost');
 select is(t.sends(), t.hid(2) || ' 2500', 'and sent, whatever the bank did '
     'about the first');
+
+-- While the bank looks into one payment, the other waits, too.
+select t.sold(7), t.dispute_event('d7', 'pi_7', 'open');
+select t.event('twice7', 'paid', 7, session => 'cs_7b', ref => 'pi_7b');
+select is(t.refunds('pi_7b'), '2500 owed', 'paid twice, the first disputed');
+select is(t.sends(), null, 'nothing of the order goes back by itself');
+select t.dispute_event('d7b', 'pi_7', 'won');
+select is(t.sends(), t.hid(7) || ' 2500', 'until the bank has decided');
 
 -- Lost before the money was known to have come: not served for nothing.
 select t.take(3, 3, 'S3'), t.open(3, 3), t.event('way3', 'pending', 3);
@@ -93,15 +101,15 @@ select is(t.state(6), 'released refunded (refunded)', 'the buyer is told');
 
 -- The provider refuses a refund, as the bank disputes the payment, and we have
 -- not heard of that. When the bank is done, it is sent; who lost, owes nothing.
-select t.late(7), t.late(8);
+select t.late(8), t.late(9);
 select t.sends();
 select api.cashier_refused(t.call(n, 'refund'), 'code=charge_disputed')
-from generate_series(7, 8) n;
-select t.dispute_event('d7', 'pi_7', 'won');
-select is(t.sends(), t.hid(7) || ' 2500', 'the dispute is won: sent');
-select t.dispute_event('d8', 'pi_8', 'lost');
+from generate_series(8, 9) n;
+select t.dispute_event('d8', 'pi_8', 'won');
+select is(t.sends(), t.hid(8) || ' 2500', 'the dispute is won: sent');
+select t.dispute_event('d9', 'pi_9', 'lost');
 select is(t.sends(), null, 'lost: never');
-select is(t.refunds('pi_8'), '2500 void', 'as the bank has given it back');
+select is(t.refunds('pi_9'), '2500 void', 'as the bank has given it back');
 select is((select count(*) from data.task where kind = 'refused'
     and settled_at is null), 0::bigint, 'nobody has to send it by hand');
 select t.clean();

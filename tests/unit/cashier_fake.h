@@ -175,6 +175,12 @@ db_close(struct db *db)
 {
 }
 
+bool
+db_is_there(const struct db *db)
+{
+	return !is_down();
+}
+
 const char *
 db_error(const struct db *db)
 {
@@ -194,6 +200,11 @@ job_release(struct job *job)
 	buf_release(&job->payment_key);
 	buf_release(&job->hold);
 	buf_release(&job->session_id);
+	buf_release(&job->payment_ref);
+	buf_release(&job->refund_ref);
+	buf_release(&job->currency);
+	buf_release(&job->title);
+	buf_release(&job->return_url);
 }
 
 void
@@ -271,6 +282,13 @@ job_list_read(const struct job_list *jobs, size_t i, struct job *job)
 	buf_printf(&job->payment_key, "cs-%zu", claimed[i]);
 	buf_printf(&job->hold, "hold-%zu", claimed[i]);
 	buf_str(&job->session_id, "cs_1");
+	buf_printf(&job->payment_ref, "pi_%zu", claimed[i]);
+	buf_printf(&job->refund_ref, "re_%zu", claimed[i]);
+	buf_str(&job->currency, "EUR");
+	buf_str(&job->title, "1 x Lamp");
+	buf_str(&job->return_url, "https://shop.test/");
+	job->session_expires_at = 1796052660;
+	job->age_s = 86399;
 }
 
 void

@@ -202,6 +202,33 @@ fake_end(struct work *work, const struct row *row)
 		buf_str(&outcome->error, "status 400");
 }
 
+/* The call says all that its job does: how old it is decides whether what it
+ * asks for is looked for first. */
+static void
+call_is_of(const struct call *call, size_t nr)
+{
+	const struct {
+		const char *prefix;
+		struct str text;
+	} numbered[] = {{"key-", call->key}, {"cs-", call->payment_key},
+	    {"hold-", call->hold}, {"pi_", call->payment_ref},
+	    {"re_", call->refund_ref}};
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
+		snprintf(text, sizeof(text), "%s%zu", numbered[i].prefix, nr);
+		assert_true(str_is(numbered[i].text, text));
+	}
+	assert_true(str_is(call->session_id, "cs_1"));
+	assert_true(str_is(call->currency, "EUR"));
+	assert_true(str_is(call->title, "1 x Lamp"));
+	assert_true(str_is(call->return_url, "https://shop.test/"));
+	assert_int_equal(call->number, 42);
+	assert_int_equal(call->amount, 12900);
+	assert_int_equal(call->session_expires_at, 1796052660);
+	assert_int_equal(call->age_s, 86399);
+}
+
 /* The first request goes where the call belongs, the others look. */
 static bool
 fake_step(struct work *work)
@@ -217,6 +244,7 @@ fake_step(struct work *work)
 
 	assert_int_equal(work->now, clock_unix());
 	assert_int_equal(work->call->try, row->try);
+	call_is_of(work->call, nr);
 	assert_string_equal(work->provider->name, row->provider);
 	if (work->stage == row->requests) {
 		fake_end(work, row);

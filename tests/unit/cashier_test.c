@@ -228,6 +228,24 @@ an_outcome_that_fails_holds_no_other_up(void **state)
 	}
 }
 
+/* Its order is locked for too long: it comes back with its lease. */
+static void
+a_locked_order_holds_no_other_up(void **state)
+{
+	row_add(JOB_REFUND)->latency_ms = 50;
+	row_add(JOB_REFUND);
+	record_failure = DB_DOWN;
+	record_failures = 1;
+	stop_ms = fake_ms + 120000;
+	run();
+	assert_in_range(rows[1].done_ms, 1000100, 1000200);
+	assert_int_equal(rows[1].try, 1);
+	assert_true(rows[0].done);
+	assert_int_equal(rows[0].try, 2);
+	assert_non_null(strstr(log_lines,
+	    "could not record a call for hold hold-0, which is locked"));
+}
+
 /* The provider was changed, and money is owed through the one before. */
 static void
 refunds_through_a_provider_that_is_gone_are_a_persons(void **state)
@@ -340,6 +358,7 @@ main(void)
 	    TEST(a_refusal_is_recorded_and_said),
 	    TEST(an_outcome_that_cannot_be_stored_is_put_off),
 	    TEST(an_outcome_that_fails_holds_no_other_up),
+	    TEST(a_locked_order_holds_no_other_up),
 	    TEST(refunds_through_a_provider_that_is_gone_are_a_persons),
 	    TEST(an_outcome_is_kept_while_the_database_is_away),
 	    TEST(an_outcome_is_given_up_with_its_lease),

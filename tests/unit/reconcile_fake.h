@@ -162,6 +162,8 @@ fake_step(struct work *work)
 		work->endpoint = ENDPOINT_LOOK;
 		return true;
 	}
+	if (call->act == ACT_LIST && call->since != 1795000000)
+		note("since is lost");
 	if (call->act == ACT_LIST)
 		note("list %s%s%.*s", lists[call->list],
 		    call->cursor.len ? " " : "", (int)call->cursor.len,
@@ -327,6 +329,10 @@ db_reconcile_begin(struct db *db, const struct reconcile_start *start,
 		return DB_DOWN;
 	snprintf(begun->outcome, sizeof(begun->outcome), "%s", *outcome);
 	begun->busy_ms = 5000;
+	begun->since = 1795000000;
+	/* A request and what it is stored by are within it. */
+	if (lease->lease_ms != 30000)
+		note("lease of %d", lease->lease_ms);
 	lease->kept =
 	    strcmp(*outcome, "begun") == 0 || strcmp(*outcome, "resumed") == 0;
 	lease->run = lease->kept ? 7 : 0;

@@ -136,11 +136,51 @@ static void
 a_provider_that_refuses_ends_the_run(void **state)
 {
 	const struct reply no[] = {{CALL_REFUSED, NULL, NULL, NULL, 0}};
+	struct conf conf = {.payment.reconcile_minutes = 60};
 
 	(void)state;
 	script(no);
 	assert_int_equal(run(false, false), RECONCILE_REFUSED);
 	happened("begin;list sessions;release;");
+	fresh(NULL);
+	script(no);
+	stop_at_ms = 1000;
+	reconcile_loop(&conf, &stopping);
+	assert_string_equal(last_line,
+	    "cannot compare the books with fake: why");
+}
+
+/* Cursors that come again, after a few that do not: a run would never end. */
+static void
+a_list_that_goes_round_in_circles_ends_the_run(void **state)
+{
+	static const char *const cursors[] = {"c0", "c1", "c2", "c3", "c4"};
+	struct reply pages[64];
+
+	(void)state;
+	for (size_t circle = 1; circle <= 3; circle++) {
+		fresh(NULL);
+		for (size_t i = 0; i < 64; i++)
+			pages[i] = (struct reply){CALL_DONE,
+			    cursors[i < 2 ? i : 2 + (i - 2) % circle], NULL,
+			    NULL, 0};
+		script(pages);
+		lose_at_page = 50;
+		assert_int_equal(run(true, false), RECONCILE_REFUSED);
+		assert_true(replied <= 16);
+		assert_non_null(strstr(buf_text(&trace), "release;"));
+	}
+	/* Each list has cursors of its own. */
+	{
+		const struct reply same[] = {{CALL_DONE, "c0", NULL, NULL, 0},
+		    {CALL_DONE, NULL, NULL, NULL, 0},
+		    {CALL_DONE, "c0", NULL, NULL, 0},
+		    {CALL_DONE, NULL, NULL, NULL, 0}};
+
+		fresh(NULL);
+		script(same);
+		assert_int_equal(run(true, false), RECONCILE_AGREES);
+	}
 }
 
 static void
@@ -293,6 +333,21 @@ a_database_that_comes_back_costs_nothing_that_was_read(void **state)
 		begins[i] = NULL;
 	assert_int_equal(run(false, false), RECONCILE_DATABASE);
 	happened("begin;begin;begin;");
+	/* What was read of a run that began anew is not read anew again. */
+	fresh(NULL);
+	failure = DB_LOST;
+	failures = 1;
+	{
+		struct reconcile r = {
+		    .provider = &fake_provider,
+		    .start = {.provider = "fake", .restart = true},
+		    .stopping = &stopping,
+		};
+
+		assert_int_equal(reconcile_run(&r), RECONCILE_AGREES);
+		assert_int_equal(begun_count, 2);
+		assert_false(last_start.restart);
+	}
 	fresh(NULL);
 	failure = DB_REFUSED;
 	failures = 9;
@@ -361,6 +416,7 @@ main(void)
 	    TEST(a_run_that_was_left_is_gone_on_with),
 	    TEST(a_provider_without_an_answer_is_asked_five_times),
 	    TEST(a_provider_that_refuses_ends_the_run),
+	    TEST(a_list_that_goes_round_in_circles_ends_the_run),
 	    TEST(who_has_lost_the_lease_does_nothing_more),
 	    TEST(what_differs_is_looked_at_and_left_alone),
 	    TEST(with_repair_the_news_is_settled_like_a_webhook),

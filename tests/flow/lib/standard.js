@@ -8,6 +8,7 @@ const crypto = require("node:crypto");
 const fs = require("node:fs");
 const http = require("node:http");
 const net = require("node:net");
+const os = require("node:os");
 const path = require("node:path");
 const { spawn } = require("node:child_process");
 const { once } = require("node:events");
@@ -16,7 +17,9 @@ const { sql, quote } = require("./sql.js");
 const { until } = require("./wait.js");
 const shop = require("./shop.js");
 
-const EXAMPLE = path.join(__dirname, "connect.js");
+// The process, and the provider that it requires.
+const EXAMPLE = ["connect.js", "imaginary.js"].map((name) =>
+	path.join(__dirname, name));
 const HOOK = `${SHOP}/pay-callback/standard`;
 const now = () => Math.floor(Date.now() / 1000);
 
@@ -43,11 +46,11 @@ function sign(by, id, time, body) {
 		.digest("base64")}`;
 }
 
-// Sends a message. options: by, id, time, signature, url, base.
+// Sends a message. options: by, id, time, signature, body, path, base.
 function send(type, data, options = {}) {
 	const { id = `evt_${crypto.randomUUID()}`, time = now(), by } = options;
-	const body = JSON.stringify({ type, data,
-		timestamp: new Date(time * 1000).toISOString() });
+	const { body = JSON.stringify({ type, data,
+		timestamp: new Date(time * 1000).toISOString() }) } = options;
 	const { signature = sign(by, id, time, body) } = options;
 	return request("POST", options.path || "/pay-callback/standard", {
 		base: options.base || SHOP,
@@ -69,9 +72,10 @@ async function freePort() {
 }
 
 // A gateway between the two, which may be closed for a while, may lose the
-// answer to the next message of a type, and remembers what came by.
+// answer to the next message of a type, with what happens then, and remembers
+// what came by.
 async function relay(target) {
-	const way = { open: true, lose: null, seen: [] };
+	const way = { open: true, lose: null, meanwhile: () => {}, seen: [] };
 	const server = http.createServer(async (req, res) => {
 		const body = Buffer.concat(await req.toArray());
 		const { type } = JSON.parse(body);
@@ -82,6 +86,8 @@ async function relay(target) {
 			: { status: 503 };
 		const lost = way.lose === type;
 		way.lose = lost ? null : way.lose;
+		if (lost)
+			await way.meanwhile();
 		if (answer && !lost)
 			res.writeHead(answer.status).end(answer.text);
 		else
@@ -97,18 +103,23 @@ async function relay(target) {
 	});
 }
 
-// The example, as a process of its own.
+// The example, as a process of its own, whose provider has a book.
 class Connected {
 	constructor(port, secret, hook) {
 		this.port = port;
 		this.secret = secret;
 		this.hook = hook;
 		this.url = `http://127.0.0.1:${port}/`;
+		this.folder = fs.mkdtempSync(path.join(os.tmpdir(), "connected-"));
+		process.once("exit", () => fs.rmSync(this.folder,
+			{ recursive: true, force: true }));
 	}
 
 	async start() {
-		this.process = spawn(process.execPath, [EXAMPLE], {
-			env: { PORT: this.port, SECRET: this.secret, HOOK: this.hook },
+		this.payPort ||= await freePort();
+		this.process = spawn(process.execPath, [EXAMPLE[0]], {
+			env: { PORT: this.port, SECRET: this.secret, HOOK: this.hook,
+				PAY_PORT: this.payPort, BOOK: path.join(this.folder, "book") },
 			stdio: ["ignore", "ignore", "inherit"],
 		});
 		process.once("exit", () => this.process.kill("SIGKILL"));
@@ -119,18 +130,23 @@ class Connected {
 		});
 	}
 
-	async stop() {
+	async stop(signal = "SIGTERM") {
 		if (!this.process || this.process.exitCode !== null ||
 			this.process.signalCode !== null)
 			return;
-		this.process.kill("SIGTERM");
+		this.process.kill(signal);
 		await once(this.process, "exit");
+	}
+
+	// Sends what the shop might send, or would not; options as of send.
+	send(type, data, options) {
+		return send(type, data, { base: this.url, path: "/", by: this.secret,
+			...options });
 	}
 
 	// What the shop would ask.
 	async ask(type, data) {
-		const answer = await send(type, data, { base: this.url, path: "/",
-			by: this.secret });
+		const answer = await this.send(type, data);
 		assert.equal(answer.status, 200, answer.text);
 		return answer.json;
 	}
@@ -192,4 +208,4 @@ const inbox = (id) => sql().row(`select kind, outcome, detail, type
 	from data.event where provider = 'standard' and event_id = ${quote(id)}`);
 
 module.exports = { EXAMPLE, HOOK, Connected, relay, freePort, newSecret,
-	newPair, sign, send, withSettings, quiet, inbox, now };
+	newPair, sign, send, withSettings, inbox, now };

@@ -51,9 +51,16 @@ a_later_one_is_looked_for_first(void **state)
 	assert_non_null(strstr(work.http.request.body.data, SEND));
 	assert_true(answer_with(REFUND, "succeeded"));
 	refund_is("succeeded");
-	/* The key may be forgotten after a day. */
+	/* None is an answer to a look alone: nothing is sent twice. */
 	call.try = 1;
-	call.age_s = 86400;
+	begin(ACT_REFUND);
+	asks("refund.send", ENDPOINT_REFUND, SEND);
+	assert_true(answer(200, "{\"refund\":null}"));
+	assert_int_equal(work.result, CALL_RETRY);
+	/* The key may be forgotten after a day, and it may be a while until
+	 * it is sent. */
+	call.try = 1;
+	call.age_s = 86400 - 3600;
 	begin(ACT_REFUND);
 	asks("refund.show", ENDPOINT_LOOK, LOOK);
 }
@@ -91,6 +98,18 @@ an_unclear_look_sends_nothing(void **state)
 }
 
 static void
+a_look_at_one_takes_no_other(void **state)
+{
+	a_refund_call();
+	call.refund_ref = str_of("r_2");
+	begin(ACT_FETCH);
+	asks("refund.show", ENDPOINT_LOOK, "\"refund\":\"r_2\"");
+	assert_true(answer_with(REFUND, "succeeded"));
+	ends(CALL_RETRY, "status 200 without the refund that was asked for");
+	assert_int_equal(work.outcome.body.len, 0);
+}
+
+static void
 another_refund_is_not_ours(void **state)
 {
 	static const char *const all[] = {
@@ -98,6 +117,13 @@ another_refund_is_not_ours(void **state)
 	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"payment\":\"p_1\","
 	    "\"amount\":2499}",
 	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"amount\":\"2500\"}",
+	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"currency\":\"USD\"}",
+	    /* One made by hand, or of another part of the order. */
+	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"payment\":\"p_1\","
+	    "\"amount\":2500,\"currency\":\"EUR\",\"key\":null}",
+	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"payment\":\"p_1\","
+	    "\"amount\":2500,\"currency\":\"EUR\","
+	    "\"key\":\"refund-" HOLD "\"}",
 	};
 
 	a_refund_call();
@@ -107,6 +133,18 @@ another_refund_is_not_ours(void **state)
 		assert_true(answer(200, all[i]));
 		assert_int_equal(work.result, CALL_REFUSED);
 	}
+}
+
+static void
+null_is_as_good_as_nothing(void **state)
+{
+	a_refund_call();
+	begin(ACT_REFUND);
+	assert_true(standard_provider.step(&work));
+	assert_true(answer(200,
+	    "{\"refund\":\"r_1\",\"state\":\"pending\",\"payment\":null,"
+	    "\"amount\":null,\"currency\":null}"));
+	ends(CALL_DONE, "");
 }
 
 static void
@@ -177,7 +215,9 @@ main(void)
 	    TEST(the_first_refund_is_sent_at_once),
 	    TEST(a_later_one_is_looked_for_first),
 	    TEST(an_unclear_look_sends_nothing),
+	    TEST(a_look_at_one_takes_no_other),
 	    TEST(another_refund_is_not_ours),
+	    TEST(null_is_as_good_as_nothing),
 	    TEST(lists_come_page_by_page),
 	    TEST(a_list_that_is_none_is_asked_for_again),
 	};

@@ -13,7 +13,7 @@
 	"\",\"hold\":\"" HOLD "\"}"
 #define REFUND \
 	"{\"refund\":\"r_1\",\"state\":\"%s\",\"payment\":\"p_1\"," \
-	"\"amount\":2500,\"currency\":\"EUR\",\"key\":\"refund-" HOLD "\"}"
+	"\"amount\":2500,\"currency\":\"EUR\",\"key\":\"refund-" HOLD "-2\"}"
 
 static struct conf conf;
 static struct call call;

@@ -60,6 +60,24 @@ a_session_becomes_an_event(void **state)
 	fetched(session_paid, EVENT_IGNORE, "fetch-cs_test_1-complete-paid");
 }
 
+/* A mode that is not said is not the other one. */
+static void
+a_session_without_a_mode_is_ours(void **state)
+{
+	static const char *const modes[] = {"null", "\"true\"", "1", "{}"};
+	char session[768];
+
+	conf.stripe.livemode = true;
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		snprintf(session, sizeof(session),
+		    "{\"id\":\"cs_test_1\",\"livemode\":%s,"
+		    "\"status\":\"complete\",\"payment_status\":\"paid\","
+		    "\"amount_total\":12900,\"currency\":\"eur\"}",
+		    modes[i]);
+		fetched(session, EVENT_PAID, "fetch-cs_test_1-complete-paid");
+	}
+}
+
 static void
 an_open_session_is_no_news(void **state)
 {
@@ -210,6 +228,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    TEST(a_session_becomes_an_event),
+	    TEST(a_session_without_a_mode_is_ours),
 	    TEST(an_open_session_is_no_news),
 	    TEST(what_is_not_the_session_is_asked_for_again),
 	    TEST(a_look_fails_like_any_call),

@@ -190,6 +190,13 @@ a_page_that_did_not_come_is_asked_for_in_parts(void **state)
 	asked_for(1,
 	    "/v1/events?delivery_success=false&created%5Bgte%5D=1796050800"
 	    "&limit=10");
+	/* Ten that are as long as they get are still too much. */
+	call.try = 4;
+	script_add(200, PAGE("", "false"), NULL);
+	assert_int_equal(run(), CALL_DONE);
+	asked_for(2,
+	    "/v1/events?delivery_success=false&created%5Bgte%5D=1796050800"
+	    "&limit=1");
 }
 
 static void

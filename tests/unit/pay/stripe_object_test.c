@@ -53,6 +53,22 @@ a_key_has_at_most_255_characters(void **state)
 	buf_release(&quoted);
 }
 
+/* Not "none is said". */
+static void
+an_amount_below_nothing_is_unusable(void **state)
+{
+	struct reading r;
+
+	read_body(&r,
+	    str_of("{\"id\":\"evt_1\",\"type\":\"refund.updated\",\"data\":"
+		   "{\"object\":{\"id\":\"re_1\",\"status\":\"succeeded\","
+		   "\"amount\":-1,\"currency\":\"eur\","
+		   "\"payment_intent\":\"pi_1\"}}}"),
+	    false);
+	assert_int_equal(r.event.kind, EVENT_UNUSABLE);
+	reading_free(&r);
+}
+
 #define DISPUTE_HEAD \
 	"{\"id\":\"evt_1\",\"object\":\"event\",\"livemode\":false,\"type\":" \
 	"\""
@@ -140,6 +156,7 @@ main(void)
 	    cmocka_unit_test(the_key_comes_from_the_metadata),
 	    cmocka_unit_test(what_is_no_key_counts_as_none),
 	    cmocka_unit_test(a_key_has_at_most_255_characters),
+	    cmocka_unit_test(an_amount_below_nothing_is_unusable),
 	    cmocka_unit_test(a_dispute_is_open_until_it_is_closed),
 	    cmocka_unit_test(a_strange_end_of_a_dispute_is_unusable),
 	    cmocka_unit_test(the_moves_of_a_dispute_are_no_news),

@@ -69,6 +69,21 @@ refund_states_are_told(void **state)
 	took("", "");
 }
 
+/* What is kept has room for 255. */
+static void
+a_refund_has_an_id_of_at_most_255(void **state)
+{
+	char body[512];
+
+	for (int len = 255; len <= 256; len++) {
+		snprintf(body, sizeof(body),
+		    "{\"id\":\"%0*d\",\"status\":\"succeeded\"}", len, 0);
+		script_add(200, body, NULL);
+		assert_int_equal(refund_try(1),
+		    len == 255 ? CALL_DONE : CALL_RETRY);
+	}
+}
+
 static void
 a_later_try_takes_the_refund_that_exists(void **state)
 {
@@ -105,11 +120,11 @@ the_same_amount_by_hand_is_not_ours(void **state)
 static void
 the_key_decides_before_hold_and_amount(void **state)
 {
-	/* By the key, whatever the amount; the others fit less well. */
+	/* By the key; the others fit less well. */
 	script_add(200,
 	    LIST(REFUND_BODY("re_1", "succeeded", "",
 		"12900") "," REFUND_BODY("re_2", "succeeded", OF_HOLD,
-		"12900") "," REFUND_BODY("re_3", "pending", KEYED(KEY), "7")),
+		"12900") "," OURS("re_3", "pending")),
 	    NULL);
 	assert_int_equal(refund_try(2), CALL_DONE);
 	took("re_3", "pending");
@@ -121,6 +136,70 @@ the_key_decides_before_hold_and_amount(void **state)
 	    NULL);
 	assert_int_equal(refund_try(2), CALL_DONE);
 	took("re_2", "succeeded");
+}
+
+/* It is there, but what became of it is not to be read: to send it would be to
+ * give it back twice, once the key is forgotten. */
+static void
+our_refund_in_a_strange_state_is_not_sent_again(void **state)
+{
+	static const char *const strange[] = {
+	    LIST(OURS("re_1", "strange")),
+	    LIST("{\"id\":\"re_1\",\"status\":null,\"amount\":12900,"
+		 "\"metadata\":{" KEYED(KEY) "}}"),
+	    LIST("{\"status\":\"succeeded\",\"amount\":12900,"
+		 "\"metadata\":{" KEYED(KEY) "}}"),
+	    LIST(REFUND_BODY("re_1", "strange", OF_HOLD, "12900")),
+	};
+
+	for (size_t i = 0; i < sizeof(strange) / sizeof(strange[0]); i++) {
+		script_add(200, strange[i], NULL);
+		if (refund_try(2) != CALL_RETRY)
+			fail_msg("%s", strange[i]);
+		took("", "");
+	}
+	/* Somebody else's is no reason to wait. */
+	script_add(200, LIST(REFUND_BODY("re_1", "strange", "", "12900")),
+	    NULL);
+	script_add(200, OURS("re_2", "succeeded"), NULL);
+	assert_int_equal(refund_try(2), CALL_DONE);
+	took("re_2", "succeeded");
+}
+
+/* A restored database may take the same key for another amount. */
+static void
+our_key_for_another_amount_needs_a_person(void **state)
+{
+	static const char other[] =
+	    REFUND_BODY("re_1", "succeeded", KEYED(KEY), "12899");
+
+	script_add(200,
+	    LIST(REFUND_BODY("re_1", "succeeded", KEYED(KEY), "12899")), NULL);
+	assert_int_equal(refund_try(2), CALL_REFUSED);
+	assert_non_null(strstr(error(), "of another amount"));
+	took("", "");
+	script_add(200, other, NULL);
+	assert_int_equal(refund_try(1), CALL_REFUSED);
+	assert_non_null(strstr(error(), "of another amount"));
+	took("", "");
+	script_add(200,
+	    "{\"id\":\"re_1\",\"status\":\"succeeded\",\"amount\":12900,"
+	    "\"currency\":\"usd\",\"metadata\":{" KEYED(KEY) "}}",
+	    NULL);
+	assert_int_equal(refund_try(1), CALL_REFUSED);
+	took("", "");
+	script_add(200,
+	    "{\"id\":\"re_1\",\"status\":\"succeeded\",\"amount\":12900,"
+	    "\"currency\":\"eu\",\"metadata\":{" KEYED(KEY) "}}",
+	    NULL);
+	assert_int_equal(refund_try(1), CALL_REFUSED);
+	/* As it should be. */
+	script_add(200,
+	    "{\"id\":\"re_1\",\"status\":\"succeeded\",\"amount\":12900,"
+	    "\"currency\":\"eur\",\"metadata\":{" KEYED(KEY) "}}",
+	    NULL);
+	assert_int_equal(refund_try(1), CALL_DONE);
+	took("re_1", "succeeded");
 }
 
 /* The order has been given back in parts before: those are not this one. */
@@ -178,7 +257,7 @@ a_later_try_sends_when_there_is_none(void **state)
 	assert_int_equal(refund_try(4), CALL_DONE);
 	assert_true(script_header_is(3, "Idempotency-Key: " KEY));
 	asked_for(4, LOOK);
-	assert_true(script_header_is(5, "Idempotency-Key: " KEY "-try4"));
+	assert_true(script_header_is(5, "Idempotency-Key: " KEY "-try4-0"));
 	/* All else is as it was, our own key too. */
 	assert_string_equal(script_asked[3].body, script_asked[5].body);
 	assert_string_equal(script_asked[1].body, script_asked[5].body);
@@ -214,6 +293,26 @@ a_500_of_this_try_is_not_asked_anew(void **state)
 	assert_int_equal(refund_try(3), CALL_RETRY);
 }
 
+/* Given up, then asked for by a person: the tries begin again, and the keys of
+ * those before hold a 500 each. */
+static void
+a_retried_task_takes_keys_of_its_own(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		script_add(200, LIST(""), NULL);
+		script_add(500, "", NULL);
+		script_add(200, LIST(""), NULL);
+		script_add(500, "", NULL);
+		call_fill(ACT_REFUND, KEY);
+		call.try = 2;
+		call.age_s = 1 + i * 3600;
+		assert_int_equal(run(), CALL_RETRY);
+	}
+	assert_true(script_header_is(3, "Idempotency-Key: " KEY "-try2-1"));
+	assert_true(script_header_is(7, "Idempotency-Key: " KEY "-try2-3601"));
+	assert_true(script_header_is(5, "Idempotency-Key: " KEY));
+}
+
 /* The first 500 says nothing: the money may be on its way. */
 static void
 a_first_500_is_not_asked_anew(void **state)
@@ -226,11 +325,12 @@ static void
 a_key_that_may_be_forgotten_is_not_trusted(void **state)
 {
 	call_fill(ACT_REFUND, KEY);
-	call.age_s = DAY_S;
+	call.age_s = DAY_S - 3601;
 	script_add(200, OURS("re_1", "succeeded"), NULL);
 	assert_int_equal(run(), CALL_DONE);
 	asked(0, ENDPOINT_REFUND, "POST", "/v1/refunds");
-	call.age_s = DAY_S + 1;
+	/* It may be a while until it is sent. */
+	call.age_s = DAY_S - 3600;
 	script_add(200, LIST(OURS("re_1", "succeeded")), NULL);
 	assert_int_equal(run(), CALL_DONE);
 	asked_for(1, LOOK);
@@ -280,14 +380,22 @@ already_refunded_is_looked_up(void **state)
 	assert_int_equal(refund_try(1), CALL_DONE);
 	took("re_1", "succeeded");
 	asked_for(1, LOOK);
-	/* In parts, by hand. */
+	/* The same amount, by hand. */
+	script_add(400, already, NULL);
+	script_add(200,
+	    LIST(REFUND_BODY("re_2", "succeeded", "",
+		"900") "," REFUND_BODY("re_3", "succeeded", "", "12900")),
+	    NULL);
+	assert_int_equal(refund_try(1), CALL_DONE);
+	took("re_3", "succeeded");
+	/* In parts, by hand: none of them is this one, their news tells. */
 	script_add(400, already, NULL);
 	script_add(200,
 	    LIST(REFUND_BODY("re_2", "succeeded", "",
 		"12000") "," REFUND_BODY("re_3", "succeeded", "", "900")),
 	    NULL);
-	assert_int_equal(refund_try(1), CALL_DONE);
-	took("re_2", "succeeded");
+	assert_int_equal(refund_try(1), CALL_REFUSED);
+	assert_non_null(strstr(error(), "compare with the provider's books"));
 	script_add(400, already, NULL);
 	script_add(200, LIST(""), NULL);
 	assert_int_equal(refund_try(1), CALL_REFUSED);
@@ -335,14 +443,18 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(refund_sends_what_the_contract_says),
 	    TEST(refund_states_are_told),
+	    TEST(a_refund_has_an_id_of_at_most_255),
 	    TEST(a_later_try_takes_the_refund_that_exists),
 	    TEST(the_same_amount_by_hand_is_not_ours),
 	    TEST(the_key_decides_before_hold_and_amount),
+	    TEST(our_refund_in_a_strange_state_is_not_sent_again),
+	    TEST(our_key_for_another_amount_needs_a_person),
 	    TEST(another_key_of_the_order_is_another_refund),
 	    TEST(a_refund_of_another_payment_is_not_ours),
 	    TEST(a_later_try_sends_when_there_is_none),
 	    TEST(a_first_500_is_not_asked_anew),
 	    TEST(a_500_of_this_try_is_not_asked_anew),
+	    TEST(a_retried_task_takes_keys_of_its_own),
 	    TEST(a_key_that_may_be_forgotten_is_not_trusted),
 	    TEST(our_failed_refund_is_not_sent_again),
 	    TEST(a_later_try_sends_nothing_without_a_look),

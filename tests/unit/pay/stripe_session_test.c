@@ -184,9 +184,12 @@ static void
 errors_hold_no_key_that_is_sent_back(void **state)
 {
 	static const char *const keys[] = {"sk_test_OPEN", "xsk_test_REFUNDx",
-	    "whsec_test_ALPHA_0001", "https://pay.test/c/1"};
+	    "whsec_test_ALPHA_0001", "whsec_test_BETA_0002",
+	    "https://pay.test/c/1"};
+	static char old[] = "whsec_test_BETA_0002";
 	char body[256];
 
+	conf.stripe.old_webhook_secret = old;
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		snprintf(body, sizeof(body),
 		    "{\"error\":{\"type\":\"%s\",\"code\":\"%s\","
@@ -220,6 +223,34 @@ success_that_is_not_a_session_is_tried_again(void **state)
 }
 
 static void
+a_page_of_any_length_is_not_taken(void **state)
+{
+	struct buf body = {0};
+
+	for (int room = 0; room < 2; room++) {
+		buf_reset(&body);
+		buf_str(&body, "{\"id\":\"cs_1\",\"url\":\"https://pay.test/");
+		for (int i = 17; i < 4000 + room; i++)
+			buf_char(&body, 'x');
+		buf_str(&body, "\"}");
+		script_add(200, body.data, NULL);
+		assert_int_equal(open_try(1), room ? CALL_RETRY : CALL_DONE);
+	}
+	script_add(200,
+	    "{\"id\":\"cs_1\",\"url\":\"https://pay.test/\xc3\xbc\"}", NULL);
+	assert_int_equal(open_try(1), CALL_RETRY);
+	for (int len = 255; len <= 256; len++) {
+		buf_reset(&body);
+		buf_printf(&body,
+		    "{\"id\":\"%0*d\",\"url\":\"https://pay.test/c\"}", len, 0);
+		script_add(200, body.data, NULL);
+		assert_int_equal(open_try(1),
+		    len == 255 ? CALL_DONE : CALL_RETRY);
+	}
+	buf_release(&body);
+}
+
+static void
 a_stored_500_is_left_behind_on_a_later_try(void **state)
 {
 	script_add(500, declined, "false");
@@ -228,7 +259,7 @@ a_stored_500_is_left_behind_on_a_later_try(void **state)
 	script_add(200, session_open, NULL);
 	assert_int_equal(open_try(2), CALL_DONE);
 	assert_true(script_header_is(1, "Idempotency-Key: cs-" HOLD));
-	assert_true(script_header_is(2, "Idempotency-Key: cs-" HOLD "-try2"));
+	assert_true(script_header_is(2, "Idempotency-Key: cs-" HOLD "-try2-0"));
 	assert_string_equal(script_asked[1].body, script_asked[2].body);
 	asked(2, ENDPOINT_OPEN, "POST", "/v1/checkout/sessions");
 	/* One more of them in a try, not one after the other. */
@@ -325,7 +356,7 @@ end_knows_what_it_does_not_know(void **state)
 	script_add(200, session_expired, NULL);
 	assert_int_equal(end_try(2), CALL_DONE);
 	assert_true(
-	    script_header_is(4, "Idempotency-Key: expire-" HOLD "-try2"));
+	    script_header_is(4, "Idempotency-Key: expire-" HOLD "-try2-0"));
 	/* Neither answers. */
 	script_add(503, "", NULL);
 	script_add(503, "", NULL);
@@ -375,6 +406,7 @@ main(void)
 	    TEST(errors_are_one_short_line_without_secrets),
 	    TEST(errors_hold_no_key_that_is_sent_back),
 	    TEST(success_that_is_not_a_session_is_tried_again),
+	    TEST(a_page_of_any_length_is_not_taken),
 	    TEST(a_stored_500_is_left_behind_on_a_later_try),
 	    TEST(end_expires_the_session),
 	    TEST(end_looks_when_it_is_refused),

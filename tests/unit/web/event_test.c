@@ -351,6 +351,7 @@ takes_each_alone_when_one_spoils_it(void **state)
 
 	(void)state;
 	good_event();
+	fake.settled.there = true;
 	/* Of the batch, then of the first that is alone. */
 	fake.settled.statuses[0] = DB_CONFLICT;
 	fake.settled.statuses[1] = DB_CONFLICT;
@@ -359,6 +360,30 @@ takes_each_alone_when_one_spoils_it(void **state)
 	assert_int_equal(statuses[1], 200);
 	assert_int_equal(statuses[2], 200);
 	assert_int_equal(fake.settled.batches, 1 + GATHERED);
+	assert_int_equal(fake.settled.waited, 0);
+}
+
+/* The stock of its order is locked for too long: the others pay nothing. */
+static void
+takes_each_alone_when_one_waits_too_long(void **state)
+{
+	int statuses[GATHERED];
+
+	(void)state;
+	good_event();
+	fake.settled.there = true;
+	fake.settled.statuses[0] = DB_DOWN;
+	fake.settled.statuses[1] = DB_DOWN;
+	fake.conf.server.lock_timeout_ms = 2000;
+	send_together(statuses);
+	assert_int_equal(statuses[0], 503);
+	assert_int_equal(statuses[1], 200);
+	assert_int_equal(statuses[2], 200);
+	assert_int_equal(fake.settled.batches, 1 + GATHERED);
+	/* It has had its time; afterwards all have theirs again. */
+	assert_int_equal(fake.settled.waited, 2);
+	assert_int_equal(fake.settled.waits[0], 100);
+	assert_int_equal(fake.settled.waits[1], 2000);
 }
 
 static void
@@ -403,6 +428,7 @@ main(void)
 	    TEST(refuses_by_shape),
 	    TEST(records_what_waits_together_at_once),
 	    TEST(takes_each_alone_when_one_spoils_it),
+	    TEST(takes_each_alone_when_one_waits_too_long),
 	    TEST(takes_none_again_when_the_database_is_away),
 	};
 

@@ -34,6 +34,9 @@ struct fake_settled {
 	char detail[256];
 	int calls;
 	int batches;
+	bool there; /* the connection */
+	int waits[FAKE_EVENTS]; /* for locks, one after the other */
+	int waited;
 };
 
 struct fake_gate {
@@ -278,6 +281,20 @@ fake_settle(const struct settlement *settlement, struct answer *answer)
 	if (call < FAKE_EVENTS && settled->statuses[call] != DB_OK)
 		return settled->statuses[call];
 	return fake_answer(answer, NULL);
+}
+
+bool
+db_is_there(const struct db *db)
+{
+	(void)db;
+	return fake.settled.there;
+}
+
+void
+db_lock_wait(struct db *db, int ms)
+{
+	(void)db;
+	fake.settled.waits[fake.settled.waited++ % FAKE_EVENTS] = ms;
 }
 
 /* Several fail together when one does. */
