@@ -2,6 +2,19 @@
 
 CREATE SCHEMA data;
 
+CREATE TABLE data.dispute (
+    dispute_id bigint NOT NULL,
+    payment_id bigint NOT NULL,
+    ref text,
+    state text NOT NULL,
+    amount bigint,
+    opened_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ended_at timestamp with time zone,
+    CONSTRAINT dispute_amount_check CHECK ((amount > 0)),
+    CONSTRAINT dispute_check CHECK (((ended_at IS NULL) = (state = ANY (ARRAY['inquiry'::text, 'open'::text])))),
+    CONSTRAINT dispute_state_check CHECK ((state = ANY (ARRAY['inquiry'::text, 'inquiry_closed'::text, 'open'::text, 'won'::text, 'lost'::text])))
+);
+
 CREATE TABLE data.event (
     event_seq bigint NOT NULL,
     provider text NOT NULL,
@@ -161,15 +174,11 @@ CREATE TABLE data.payment (
     paid_at timestamp with time zone,
     checking_at timestamp with time zone,
     late text,
-    dispute text,
-    dispute_amount bigint,
     CONSTRAINT payment_amount_check CHECK (((amount >= 1) AND (amount <= 99999999))),
     CONSTRAINT payment_attempt_check CHECK (((attempt >= 1) AND (attempt <= 9))),
     CONSTRAINT payment_captured_check CHECK ((captured >= 0)),
     CONSTRAINT payment_check CHECK (((state <> 'open'::text) OR ((session_id IS NOT NULL) AND (url IS NOT NULL)))),
     CONSTRAINT payment_check1 CHECK (((state = ANY (ARRAY['paid'::text, 'mismatch'::text])) = (captured > 0))),
-    CONSTRAINT payment_dispute_amount_check CHECK ((dispute_amount > 0)),
-    CONSTRAINT payment_dispute_check CHECK ((dispute = ANY (ARRAY['open'::text, 'won'::text, 'lost'::text]))),
     CONSTRAINT payment_late_check CHECK ((late = ANY (ARRAY['retake'::text, 'allowance'::text]))),
     CONSTRAINT payment_state_check CHECK ((state = ANY (ARRAY['opening'::text, 'open'::text, 'checking'::text, 'paid'::text, 'failed'::text, 'expired'::text, 'refused'::text, 'mismatch'::text])))
 );
@@ -281,6 +290,15 @@ CREATE TABLE data.task (
     CONSTRAINT task_kind_check CHECK ((kind = ANY (ARRAY['stuck'::text, 'refused'::text, 'mismatch'::text, 'unclear'::text, 'refund_failed'::text, 'dispute'::text, 'dispute_lost'::text, 'difference'::text])))
 );
 
+ALTER TABLE data.dispute ALTER COLUMN dispute_id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME data.dispute_dispute_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 ALTER TABLE data.event ALTER COLUMN event_seq ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME data.event_event_seq_seq
     START WITH 1
@@ -379,6 +397,9 @@ ALTER TABLE data.task ALTER COLUMN task_id ADD GENERATED ALWAYS AS IDENTITY (
     NO MAXVALUE
     CACHE 1
 );
+
+ALTER TABLE ONLY data.dispute
+    ADD CONSTRAINT dispute_pkey PRIMARY KEY (dispute_id);
 
 ALTER TABLE ONLY data.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (event_seq);
@@ -487,6 +508,8 @@ CREATE INDEX task_hold ON data.task USING btree (hold_id) WHERE (hold_id IS NOT 
 
 CREATE INDEX task_open ON data.task USING btree (task_id) WHERE (settled_at IS NULL);
 
+CREATE UNIQUE INDEX dispute_once ON data.dispute USING btree (payment_id, COALESCE(ref, ''::text));
+
 CREATE UNIQUE INDEX hold_line_one_live ON data.hold_line USING btree (buyer, item_id) WHERE ((state = 'held'::text) AND lead);
 
 CREATE UNIQUE INDEX hold_line_part ON data.hold_line USING btree (hold_id, ((+ item_id)), bucket);
@@ -498,6 +521,9 @@ CREATE UNIQUE INDEX outbox_once ON data.outbox USING btree (kind, payment_id) WH
 CREATE UNIQUE INDEX outbox_refund ON data.outbox USING btree (refund_id) WHERE (refund_id IS NOT NULL);
 
 CREATE UNIQUE INDEX reconcile_run_one ON data.reconcile_run USING btree (provider) WHERE (state = 'running'::text);
+
+ALTER TABLE ONLY data.dispute
+    ADD CONSTRAINT dispute_payment_id_fkey FOREIGN KEY (payment_id) REFERENCES data.payment(payment_id);
 
 ALTER TABLE ONLY data.item_change
     ADD CONSTRAINT item_change_item_id_fkey FOREIGN KEY (item_id) REFERENCES data.item(item_id);

@@ -172,10 +172,11 @@ sandbox_made_release(struct sandbox_made *made);
 enum db_status
 db_sandbox_payment_refund(struct db *db, struct str id, int64_t amount,
     struct sandbox_made *made);
+/* inquiry: the bank only asks. */
 enum db_status
-db_sandbox_payment_dispute(struct db *db, struct str id,
+db_sandbox_payment_dispute(struct db *db, struct str id, bool inquiry,
     struct sandbox_made *made);
-/* outcome: "won" or "lost". */
+/* outcome: "won" (of an inquiry: it is closed) or "lost". */
 enum db_status
 db_sandbox_dispute_close(struct db *db, struct str id, const char *outcome,
     struct sandbox_made *made);

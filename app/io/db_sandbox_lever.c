@@ -42,13 +42,13 @@ db_sandbox_payment_refund(struct db *db, struct str id, int64_t amount,
 }
 
 enum db_status
-db_sandbox_payment_dispute(struct db *db, struct str id,
+db_sandbox_payment_dispute(struct db *db, struct str id, bool inquiry,
     struct sandbox_made *made)
 {
 	struct buf text = {0};
-	const char *values[] = {db_value(&text, id)};
+	const char *values[] = {db_value(&text, id), inquiry ? "t" : "f"};
 	enum db_status status =
-	    made_call(db, "payment_dispute", values, 1, made);
+	    made_call(db, "payment_dispute", values, 2, made);
 
 	buf_release(&text);
 	return status;

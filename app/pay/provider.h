@@ -41,10 +41,10 @@ struct event {
 	struct str hold; /* our hold's id, from the metadata; may be empty */
 	struct str session_id;
 	struct str payment_ref;
-	struct str refund_ref;
+	struct str refund_ref; /* the refund's name there, or the dispute's */
 	/*
-	 * Of a refund: pending, succeeded, failed. Of a dispute: open, won,
-	 * lost. Else empty.
+	 * Of a refund: pending, succeeded, failed. Of a dispute: inquiry,
+	 * inquiry_closed, open, won, lost. Else empty.
 	 */
 	struct str state;
 	struct str detail; /* why ignored or unusable; or empty */

@@ -136,16 +136,17 @@ standard_look_id(struct buf *id, struct str name, struct str state)
 }
 
 static const char *
-names_read(struct event *event, const struct json *data)
+names_read(struct event *event, const struct json *data, enum event_kind kind)
 {
 	struct str hold = {NULL, 0};
+	const char *subject = kind == EVENT_DISPUTE ? "dispute" : "refund";
 	const struct {
 		const char *name;
 		struct str *out;
 	} names[] = {
 	    {"session", &event->session_id},
 	    {"payment", &event->payment_ref},
-	    {"refund", &event->refund_ref},
+	    {subject, &event->refund_ref},
 	    {"key", &event->key},
 	    {"hold", &hold},
 	};
@@ -218,7 +219,7 @@ data_read(struct event *event, const struct json *data, const struct type *type)
 		return "the event has no data";
 	if (!is_absent(mode) && mode->type != JSON_BOOL)
 		return "the livemode is neither true nor false";
-	why = names_read(event, data);
+	why = names_read(event, data, type->kind);
 	if (!why)
 		why = money_read(event, data);
 	if (!why)

@@ -39,6 +39,8 @@ stripe_refund_read(struct event *event, const struct json *object);
 const char *
 stripe_dispute_opened(struct event *event, const struct json *object);
 const char *
+stripe_dispute_changed(struct event *event, const struct json *object);
+const char *
 stripe_dispute_closed(struct event *event, const struct json *object);
 /* What is no news for us, and why. Always NULL. */
 const char *

@@ -42,6 +42,9 @@ type_read(struct event *event, const struct json *object)
 	    {"refund.updated", stripe_refund_read},
 	    {"refund.failed", stripe_refund_read},
 	    {"charge.dispute.created", stripe_dispute_opened},
+	    {"charge.dispute.updated", stripe_dispute_changed},
+	    {"charge.dispute.funds_withdrawn", stripe_dispute_changed},
+	    {"charge.dispute.funds_reinstated", stripe_dispute_changed},
 	    {"charge.dispute.closed", stripe_dispute_closed},
 	};
 

@@ -219,9 +219,52 @@ stripe_charge_refunded(struct event *event, const struct json *object)
 		   : stripe_ignore(event, "details come in refund events");
 }
 
+/*
+ * Where a dispute stands; NULL when its status is not known. An inquiry
+ * (warning_) has taken no money yet, and may become a dispute of the same name
+ * without another event than charge.dispute.updated or .funds_withdrawn: so
+ * the status counts, whatever the event is called. Money that was withdrawn is
+ * reinstated in part after a dispute that is lost, too.
+ */
+static const char *
+dispute_state(const struct json *object)
+{
+	static const struct {
+		const char *theirs;
+		const char *ours;
+	} states[] = {
+	    {"warning_needs_response", "inquiry"},
+	    {"warning_under_review", "inquiry"},
+	    {"warning_closed", "inquiry_closed"},
+	    {"needs_response", "open"},
+	    {"under_review", "open"},
+	    {"won", "won"},
+	    {"lost", "lost"},
+	};
+	struct str status = json_text(json_get(object, "status"));
+	struct str type = json_text(
+	    json_path(object, "payment_method_details.card.case_type"));
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (str_is(status, states[i].theirs))
+			return states[i].ours;
+	}
+	/* It was kept from being raised: for nothing, or for the money. */
+	if (str_is(status, "prevented"))
+		return str_is(type, "block") ? "won" : "lost";
+	return NULL;
+}
+
 static const char *
 dispute_read(struct event *event, const struct json *object, const char *state)
 {
+	const char *why =
+	    stripe_name_read(&event->refund_ref, json_get(object, "id"));
+
+	if (!why && event->refund_ref.len == 0)
+		why = "the dispute has no id";
+	if (why)
+		return why;
 	event->kind = EVENT_DISPUTE;
 	event->state = str_of(state);
 	return object_read(event, object, "payment_intent", "amount");
@@ -230,20 +273,30 @@ dispute_read(struct event *event, const struct json *object, const char *state)
 const char *
 stripe_dispute_opened(struct event *event, const struct json *object)
 {
-	return dispute_read(event, object, "open");
+	const char *state = dispute_state(object);
+
+	/* One that the bank does not discuss is lost from the beginning. */
+	return dispute_read(event, object, state ? state : "open");
+}
+
+const char *
+stripe_dispute_changed(struct event *event, const struct json *object)
+{
+	const char *state = dispute_state(object);
+
+	return state ? dispute_read(event, object, state)
+		     : "the dispute's status is unknown";
 }
 
 const char *
 stripe_dispute_closed(struct event *event, const struct json *object)
 {
-	struct str status = json_text(json_get(object, "status"));
+	const char *state = dispute_state(object);
 
-	/* An inquiry that went no further: the money stays ours. */
-	if (str_is(status, "won") || str_is(status, "warning_closed"))
-		return dispute_read(event, object, "won");
-	if (str_is(status, "lost"))
-		return dispute_read(event, object, "lost");
-	return "the dispute is closed, but its status is unknown";
+	if (!state || strcmp(state, "inquiry") == 0 ||
+	    strcmp(state, "open") == 0)
+		return "the dispute is closed, but its status is unknown";
+	return dispute_read(event, object, state);
 }
 
 const char *

@@ -15,7 +15,7 @@
  *   POST /sandbox/sessions/:id/bank     {"outcome":"succeeded" or "failed",
  *                                        "delay_ms":0}
  *   POST /sandbox/payments/:id/refund   {"amount":null}
- *   POST /sandbox/payments/:id/dispute
+ *   POST /sandbox/payments/:id/dispute  {"inquiry":false}
  *   POST /sandbox/disputes/:id/close    {"outcome":"won" or "lost"}
  *   POST /sandbox/refunds/:id/fail
  *   POST /sandbox/events/:id/resend

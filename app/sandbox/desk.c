@@ -46,6 +46,26 @@ state_add(struct buf *out, const char *word)
 	buf_printf(out, " <span class=\"state\">%s</span>", word);
 }
 
+static const char *
+dispute_words(struct str status)
+{
+	static const struct {
+		const char *status;
+		const char *words;
+	} all[] = {
+	    {"warning_needs_response", "the bank asks"},
+	    {"warning_closed", "inquiry closed"},
+	    {"needs_response", "disputed"},
+	    {"won", "dispute won"},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (str_is(status, all[i].status))
+			return all[i].words;
+	}
+	return "dispute lost";
+}
+
 /* What is said of a session before it is unfolded. */
 static void
 states_add(struct buf *out, const struct json *row)
@@ -62,11 +82,8 @@ states_add(struct buf *out, const struct json *row)
 		markup_money(out, refunded, markup_member(row, "currency"));
 		buf_str(out, " refunded</span>");
 	}
-	if (str_is(status, "needs_response"))
-		state_add(out, "disputed");
-	else if (status.len)
-		state_add(out,
-		    str_is(status, "won") ? "dispute won" : "dispute lost");
+	if (status.len)
+		state_add(out, dispute_words(status));
 }
 
 static void
@@ -127,6 +144,13 @@ refund_add(struct buf *out, const struct json *session,
 	buf_str(out, "</li>\n");
 }
 
+static bool
+is_inquiry(struct str status)
+{
+	return str_is(status, "warning_needs_response") ||
+	    str_is(status, "warning_closed");
+}
+
 static void
 dispute_add(struct buf *out, const struct json *session,
     const struct json *dispute)
@@ -138,21 +162,32 @@ dispute_add(struct buf *out, const struct json *session,
 	const struct markup_act lost = {.name = "dispute",
 	    .value = id,
 	    .button = {"lost", "Lost", id}};
+	const struct markup_act closed = {.name = "dispute",
+	    .value = id,
+	    .button = {"won", "Closed", id}};
+	struct str status = markup_member(dispute, "status");
 
-	buf_str(out, "<li><div><p><strong>Dispute about ");
+	buf_str(out, "<li><div><p><strong>");
+	buf_str(out, is_inquiry(status) ? "Inquiry" : "Dispute");
+	buf_str(out, " about ");
 	markup_money(out, markup_number(dispute, "amount", 0),
 	    markup_member(session, "currency"));
 	buf_str(out, "</strong> <span class=\"state\">");
-	if (!str_is(markup_member(dispute, "status"), "needs_response")) {
-		str_html(out, markup_member(dispute, "status"));
-		buf_str(out, "</span></p></div></li>\n");
-		return;
+	if (str_is(status, "needs_response")) {
+		buf_str(out,
+		    "open</span></p><p class=\"soft\">What does the bank "
+		    "decide, from the shop’s side?</p></div>");
+		act_add(out, session, &won);
+		act_add(out, session, &lost);
+	} else if (str_is(status, "warning_needs_response")) {
+		buf_str(out,
+		    "open</span></p><p class=\"soft\">The bank has "
+		    "only asked.</p></div>");
+		act_add(out, session, &closed);
+	} else {
+		str_html(out, is_inquiry(status) ? str_of("closed") : status);
+		buf_str(out, "</span></p></div>");
 	}
-	buf_str(out,
-	    "open</span></p><p class=\"soft\">What does the bank "
-	    "decide, from the shop’s side?</p></div>");
-	act_add(out, session, &won);
-	act_add(out, session, &lost);
 	buf_str(out, "</li>\n");
 }
 
@@ -200,12 +235,10 @@ refund_form_add(struct buf *out, const struct json *row)
 static void
 offers_add(struct buf *out, const struct json *row)
 {
-	const struct json *dispute = json_get(row, "dispute");
-	bool disputed = dispute && dispute->type == JSON_OBJECT;
+	struct str status = markup_member(json_get(row, "dispute"), "status");
 	/* The bank has the money, for now or for good. */
-	bool away =
-	    disputed && !str_is(markup_member(dispute, "status"), "won");
-	const struct markup_act act = {
+	bool away = str_is(status, "needs_response") || str_is(status, "lost");
+	struct markup_act act = {
 	    .name = "payment",
 	    .value = markup_member(row, "payment"),
 	    .button = {"dispute", "The bank disputes it",
@@ -217,8 +250,12 @@ offers_add(struct buf *out, const struct json *row)
 		return;
 	buf_str(out, "<div class=\"offers\">\n");
 	refund_form_add(out, row);
-	if (!disputed)
+	act_add(out, row, &act);
+	if (!str_is(status, "warning_needs_response")) {
+		act.button.act = "inquiry";
+		act.button.label = "The bank asks about it";
 		act_add(out, row, &act);
+	}
 	buf_str(out, "</div>\n");
 }
 

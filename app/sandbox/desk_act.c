@@ -105,13 +105,13 @@ desk_refund(struct desk *desk)
 }
 
 static void
-desk_dispute(struct desk *desk)
+desk_dispute(struct desk *desk, bool inquiry)
 {
 	struct sandbox_made made = {{0}, {0}};
 
 	desk_made(desk,
 	    db_sandbox_payment_dispute(desk->press.x->web->db,
-		press_text(&desk->press, "payment"), &made),
+		press_text(&desk->press, "payment"), inquiry, &made),
 	    &made);
 }
 
@@ -164,7 +164,9 @@ desk_do(struct desk *desk)
 	if (press_is(press, "do", "refund"))
 		desk_refund(desk);
 	else if (press_is(press, "do", "dispute"))
-		desk_dispute(desk);
+		desk_dispute(desk, false);
+	else if (press_is(press, "do", "inquiry"))
+		desk_dispute(desk, true);
 	else if (press_is(press, "do", "won"))
 		desk_close(desk, "won");
 	else if (press_is(press, "do", "lost"))

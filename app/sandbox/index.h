@@ -3,7 +3,7 @@
  * it; ?show=SESSION unfolds that session. A POST does what its `do` says, as
  * the provider's dashboard would, and leads back:
  *   refund   a payment, or `amount` of it in `currency`
- *   dispute  a payment;  won, lost: a dispute
+ *   dispute  a payment, or inquiry (the bank asks);  won, lost: a dispute
  *   fail     a refund
  *   resend   an event;  flush: what waits;  flush_dropped: what was dropped
  */

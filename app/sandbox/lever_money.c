@@ -44,8 +44,8 @@ void
 lever_payment_dispute(const struct lever *lever)
 {
 	struct sandbox_made made = {{0}, {0}};
-	enum db_status status =
-	    db_sandbox_payment_dispute(lever->x->web->db, lever->id, &made);
+	enum db_status status = db_sandbox_payment_dispute(lever->x->web->db,
+	    lever->id, lever_flag(lever, "inquiry"), &made);
 
 	money_made(lever, status, &made, "dispute");
 	sandbox_made_release(&made);

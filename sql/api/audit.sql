@@ -19,7 +19,13 @@ begin atomic
     -- What came in, and what of it has gone or goes back.
     paid as (
         select p.payment_id, p.key, p.hold_id, p.state, p.captured,
-            p.currency, p.dispute, h.state as hold_state,
+            p.currency, h.state as hold_state,
+            exists (select from data.dispute d
+                where d.payment_id = p.payment_id and d.ended_at is null)
+                as disputed,
+            coalesce((select sum(coalesce(d.amount, p.captured))
+                from data.dispute d where d.payment_id = p.payment_id
+                    and d.state = 'lost'), 0) as lost,
             coalesce((select sum(r.amount) from data.refund r
                 where r.payment_id = p.payment_id
                     and r.state not in ('failed', 'void')), 0) as returned
@@ -77,11 +83,13 @@ begin atomic
     group by i.sku, i.per_buyer, l.buyer having sum(l.qty) > i.per_buyer
     union all
     select 4, format('%s %s came in, and are neither goods nor on their way '
-        'back nor anybody''s task', p.captured - p.returned, p.currency), p.key
+        'back nor anybody''s task', p.captured - p.returned - p.lost,
+        p.currency), p.key
     from paid p
-    where p.captured > p.returned and p.hold_state <> 'paid'
-        and p.dispute is null and not exists (select from data.task t
-            where t.payment_id = p.payment_id)
+    where p.captured > p.returned + p.lost and p.hold_state <> 'paid'
+        and not p.disputed and not exists (select from data.task t
+            -- One that was won is no excuse.
+            where t.payment_id = p.payment_id and t.kind <> 'dispute')
     union all
     select 4, 'served, and all the money has gone back', h.id
     from data.hold h
@@ -92,9 +100,10 @@ begin atomic
     from data.hold h
     where h.state = 'paid' and (select count(*) from paid p
         where p.hold_id = h.hold_id and p.state = 'paid'
-            and p.captured > p.returned and p.dispute is null
+            and p.captured > p.returned + p.lost and not p.disputed
             and not exists (select from data.task t
-                where t.payment_id = p.payment_id)) > 1
+                where t.payment_id = p.payment_id
+                    and t.kind <> 'dispute')) > 1
     union all
     select 4, 'served without a payment of its amount', h.id
     from data.hold h
@@ -113,14 +122,26 @@ begin atomic
     where r.state = 'owed' and not exists (
         select from data.outbox o
         where o.refund_id = r.refund_id and o.done_at is null)
-        and not exists (select from data.payment d
-            where d.hold_id = p.hold_id and d.dispute = 'open')
+        and not exists (select from data.payment q
+            join data.dispute d using (payment_id)
+            where q.hold_id = p.hold_id and d.ended_at is null)
     union all
     select 4, 'a refund failed, and it is nobody''s task',
         coalesce(r.key, r.refund_ref)
     from data.refund r
     where r.state = 'failed' and not exists (select from data.task t
         where t.refund_id = r.refund_id)
+    union all
+    select 4, format('a dispute is %s, and it is nobody''s task',
+        replace(d.state, '_', ' ')), format('dispute %s %s', d.dispute_id,
+            d.ref)
+    from data.dispute d
+    where d.state in ('inquiry', 'open', 'lost') and not exists (
+        select from data.task t
+        where t.kind = case d.state when 'lost' then 'dispute_lost'
+                else 'dispute' end
+            and t.subject = case d.state when 'inquiry' then 'inquiry '
+                else 'dispute ' end || d.dispute_id)
     union all
     select 4, 'another amount was paid, and it is nobody''s task', p.key
     from data.payment p

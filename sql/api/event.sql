@@ -190,8 +190,9 @@ begin
         select * into result from api.refund_news(target.payment_id,
             e.key, e.refund_ref, e.state, e.amount);
     elsif e.kind = 'dispute' then
-        select * into result from api.payment_dispute(target.payment_id,
-            e.state, e.amount);
+        select * into result from api.dispute_news(target, e.refund_ref,
+            e.state, case when coalesce(e.currency, target.currency)
+                = target.currency then nullif(e.amount, 0) end);
     else
         perform api.outbox_add('fetch', target.payment_id,
             'fetch-' || target.key, clock_timestamp());
@@ -218,9 +219,10 @@ begin
     where event_seq = p_event.event_seq
         and outcome in ('received', 'unmatched');
     if p_outcome = 'unusable' or (p_outcome = 'person'
-        and p_event.kind in ('paid', 'refund') and not exists (
+        and p_event.kind in ('paid', 'refund', 'dispute') and not exists (
             select from data.task t
-            where t.kind in ('mismatch', 'refund_failed')
+            where t.kind in ('mismatch', 'refund_failed', 'dispute',
+                    'dispute_lost')
                 and t.detail = p_detail and t.hold_id
                 = (api.event_payment(p_event)).hold_id))
     then
@@ -421,7 +423,9 @@ begin atomic
         'detail', e.detail, 'deliveries', e.deliveries,
         'received_at', api.iso(e.received_at), 'key', e.key, 'hold', e.hold,
         'session', e.session_id, 'payment', e.payment_ref,
-        'refund', e.refund_ref, 'state', e.state, 'amount', e.amount,
+        'refund', case when e.kind <> 'dispute' then e.refund_ref end,
+        'dispute', case when e.kind = 'dispute' then e.refund_ref end,
+        'state', e.state, 'amount', e.amount,
         'currency', e.currency,
         'body', encode(e.body, 'escape'))::text
     from data.event e

@@ -94,7 +94,7 @@ begin
             and p.key = coalesce(e.key, p.key)
             and p.session_id = coalesce(e.session_id, p.session_id)
             and e.payment_ref is not null
-            and p.captured = 0 and p.dispute is null
+            and p.captured = 0
             and (p.amount, p.currency) = (e.amount, e.currency)
             and h.state = 'held' and h.expires_at > p_now) s
     where s.of_hold = 1 and s.of_name = 1
@@ -103,6 +103,7 @@ begin
         and coalesce((api.payment_named(s.provider, s.payment_ref)).payment_id,
             s.payment_id) = s.payment_id
         and api.payment_returned(s.payment_id) = 0
+        and api.dispute_summary(s.payment_id) is null
         and not exists (select from api.event_waiting(
             s.payment_id, s.payment_ref));
 end

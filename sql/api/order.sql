@@ -27,7 +27,15 @@ begin atomic
                 'provider', p.provider, 'state', p.state, 'key', p.key,
                 'session', p.session_id, 'payment', p.payment_ref,
                 'captured', p.captured, 'paid_at', api.iso(p.paid_at),
-                'late', p.late, 'dispute', p.dispute,
+                'late', p.late,
+                'dispute', api.dispute_summary(p.payment_id),
+                'disputes', (select json_agg(json_build_object(
+                        'dispute', d.ref, 'state', d.state,
+                        'amount', d.amount,
+                        'opened_at', api.iso(d.opened_at),
+                        'ended_at', api.iso(d.ended_at))
+                        order by d.dispute_id)
+                    from data.dispute d where d.payment_id = p.payment_id),
                 'refunds', (select coalesce(json_agg(json_build_object(
                         'state', r.state, 'reason', r.reason,
                         'refund', r.refund_ref, 'amount', r.amount,

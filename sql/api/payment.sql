@@ -198,6 +198,16 @@ begin
 end
 $$;
 
+-- What of it is still ours: it has not gone back, nor has the bank taken it.
+create function api.payment_left(p_payment data.payment) returns bigint
+language plpgsql stable as $$
+begin
+    return greatest(0, p_payment.captured
+        - api.payment_returned(p_payment.payment_id)
+        - api.dispute_lost(p_payment.payment_id));
+end
+$$;
+
 -- Whose payment it is. For questions about calls, which a join with all of a
 -- provider's payments would make long.
 create function api.payment_provider(p_payment_id bigint) returns text
@@ -302,9 +312,7 @@ declare
 begin
     select * into bought from data.hold where hold_id = p_payment.hold_id;
     outcome := 'applied';
-    if api.payment_returned(p_payment.payment_id) >= p_payment.captured
-        or p_payment.dispute = 'lost'
-    then
+    if api.payment_left(p_payment) = 0 then
         detail := 'paid, and given back at the provider';
         perform api.refund_settled(bought.hold_id, p_now);
     elsif exists (select from data.payment p
@@ -379,49 +387,5 @@ begin
         end if;
     end if;
     outcome := 'applied';
-end
-$$;
-
--- The bank's own process about a payment: open, then won (the money stays) or
--- lost (it has gone back). No stock moves. While it is open, nothing goes back
--- by itself. Stock rows, hold and payment are locked.
-create function api.payment_dispute(
-    p_payment_id bigint, p_state text, p_amount bigint,
-    out outcome text, out detail text)
-language plpgsql as $$
-declare
-    target data.payment;
-    subject constant text := 'payment ' || p_payment_id;
-    moment timestamptz := clock_timestamp();
-begin
-    select * into target from data.payment where payment_id = p_payment_id;
-    if target.dispute in ('won', 'lost') or target.dispute = p_state then
-        outcome := 'repeat';
-        return;
-    end if;
-    update data.payment set dispute = p_state,
-        dispute_amount = coalesce(nullif(p_amount, 0), dispute_amount)
-    where payment_id = p_payment_id;
-    if p_state = 'open' then
-        outcome := 'person';
-        detail := 'the payment is disputed';
-        perform api.task_add('dispute', subject, target.hold_id,
-            p_payment_id, null, null, detail);
-        perform api.refund_hold(target.hold_id);
-        return;
-    end if;
-    perform api.task_over('dispute', subject, p_state);
-    outcome := 'applied';
-    detail := 'the dispute is ' || p_state;
-    -- Also what the provider has refused because of it.
-    perform api.refund_hold(target.hold_id);
-    if p_state = 'lost' then
-        outcome := 'person';
-        update data.refund set state = 'void', ended_at = moment
-        where payment_id = p_payment_id and state = 'owed';
-        perform api.task_add('dispute_lost', subject, target.hold_id,
-            p_payment_id, null, null, detail);
-    end if;
-    perform api.refund_resume(target.hold_id, moment);
 end
 $$;

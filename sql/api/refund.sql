@@ -5,9 +5,9 @@
 -- sent twice: one that failed is a person's business.
 
 -- Writes down that money of a payment goes back, and the call that sends it;
--- while the bank disputes the payment, only that it is owed; nothing when the
--- bank has given it back. p_amount NULL: all that is left. Stock rows, hold and
--- payment are locked.
+-- while the bank disputes the order, only that it is owed; nothing when there
+-- is none left, as the bank has given it back. p_amount NULL: all that is left.
+-- Stock rows, hold and payment are locked.
 create function api.refund_owe(
     p_payment data.payment, p_amount bigint, p_reason text, p_by text,
     p_now timestamptz)
@@ -17,10 +17,9 @@ declare
     made data.refund;
     hold_name text;
     nr integer;
-    amount_left constant bigint := p_payment.captured
-        - api.payment_returned(p_payment.payment_id);
+    amount_left constant bigint := api.payment_left(p_payment);
 begin
-    if p_payment.dispute = 'lost' then
+    if amount_left = 0 then
         return;
     end if;
     select id into hold_name from data.hold
@@ -44,16 +43,16 @@ language plpgsql as $$
 begin
     perform api.outbox_add('refund', r.payment_id, r.key, p_now, r.refund_id)
     from api.hold_refunds(p_hold_id) r
-    where r.state = 'owed'
-        and not exists (select from data.payment d
-            where d.hold_id = p_hold_id and d.dispute = 'open');
+    where r.state = 'owed' and not api.dispute_is_open(p_hold_id);
 end
 $$;
 
--- Somebody gave money back at the provider while we owe it: we owe what is left
--- of it, under a new key, as the provider keeps what a key asked for. Stock
--- rows, hold and payment are locked.
-create function api.refund_fit(p_payment_id bigint, p_now timestamptz)
+-- Somebody gave money back at the provider while we owe it, or the bank did:
+-- we owe what is left of it, under a new key, as the provider keeps what a key
+-- asked for. p_lost: what the bank has given back just now. Stock rows, hold and
+-- payment are locked.
+create function api.refund_fit(
+    p_payment_id bigint, p_now timestamptz, p_lost bigint default 0)
 returns void
 language plpgsql as $$
 declare
@@ -66,8 +65,10 @@ begin
         where payment_id = p_payment_id and state = 'owed'
         order by refund_id desc
     loop
-        excess := api.payment_returned(p_payment_id) - paid.captured;
+        excess := greatest(p_lost, api.payment_returned(p_payment_id)
+            + api.dispute_lost(p_payment_id) - paid.captured);
         exit when excess <= 0;
+        p_lost := p_lost - owed.amount;
         update data.refund set state = 'void', ended_at = p_now
         where refund_id = owed.refund_id;
         perform api.outbox_close(outbox_id) from data.outbox
@@ -244,11 +245,10 @@ begin
     perform 1 from payment where hold_id = target.hold_id
     order by payment_id for update;
     moment := clock_timestamp();
-    -- What the bank has given back is gone.
-    select coalesce(sum(p.captured - api.payment_returned(p.payment_id))
-            filter (where p.dispute is distinct from 'lost'), 0),
-        bool_or(p.dispute is not distinct from 'open')
-            or bool_and(p.dispute is not distinct from 'lost')
+    select coalesce(sum(api.payment_left(p)), 0),
+        api.dispute_is_open(target.hold_id) and count(*) > 0
+            or bool_and(api.payment_left(p) = 0
+                and api.dispute_lost(p.payment_id) > 0)
     into amount_left, disputed
     from payment p where p.hold_id = target.hold_id and p.captured > 0;
     outcome := case
@@ -260,25 +260,26 @@ begin
     if outcome = 'done' then
         for paid in select p.* from payment p
             where p.hold_id = target.hold_id
-                and p.captured > api.payment_returned(p.payment_id)
-                and p.dispute is distinct from 'lost'
+                and api.payment_left(p) > 0
             order by p.payment_id desc
         loop
-            part := least(rest, paid.captured
-                - api.payment_returned(paid.payment_id));
+            part := least(rest, api.payment_left(paid));
             exit when part = 0;
             perform api.refund_owe(paid, part, 'asked_for', p_by, moment);
             rest := rest - part;
         end loop;
         perform api.refund_settled(target.hold_id, moment);
+        if coalesce(p_amount, amount_left) = amount_left then
+            -- The bank may have the rest: that alone does not end an order.
+            perform api.hold_cancel(hold_id, moment) from hold
+            where hold_id = target.hold_id and state = 'paid';
+        end if;
     end if;
     document := (select json_build_object(
             'order', 'ord_' || target.hold_id,
             'refunded', coalesce(sum(
                 api.payment_returned(p.payment_id)), 0),
-            'left', coalesce(sum(p.captured
-                    - api.payment_returned(p.payment_id))
-                filter (where p.dispute is distinct from 'lost'), 0),
+            'left', coalesce(sum(api.payment_left(p)), 0),
             'currency', target.currency)
         from payment p
         where p.hold_id = target.hold_id and p.captured > 0);

@@ -15,11 +15,28 @@ alter table data.payment
     -- Since when the provider says that money is on its way.
     add column checking_at timestamptz,
     -- Which step of the ladder served it when it came late.
-    add column late text check (late in ('retake', 'allowance')),
-    -- The bank's own process. It is closed once: won (the money stays ours)
-    -- or lost (the bank gave it back).
-    add column dispute text check (dispute in ('open', 'won', 'lost')),
-    add column dispute_amount bigint check (dispute_amount > 0);
+    add column late text check (late in ('retake', 'allowance'));
+
+-- The bank's own process about a payment, of which there may be several.
+create table data.dispute (
+    dispute_id bigint generated always as identity primary key,
+    payment_id bigint not null references data.payment,
+    -- The provider's name for it; NULL where it has none.
+    ref text,
+    state text not null check (state in (
+        'inquiry',          -- the bank asks, and has taken nothing yet
+        'inquiry_closed',   -- nor will it, unless it thinks again
+        'open',             -- it has taken the money, for now
+        'won',              -- and gave it back to us
+        'lost')),           -- or to the buyer
+    -- NULL: all of the payment.
+    amount bigint check (amount > 0),
+    opened_at timestamptz not null default clock_timestamp(),
+    ended_at timestamptz,
+    check ((ended_at is null) = (state in ('inquiry', 'open')))
+);
+create unique index dispute_once on data.dispute
+    (payment_id, coalesce(ref, ''));
 
 -- All money that goes back, whoever sent it: a key of ours is there when we
 -- ask for it; without one, somebody did it at the provider.
@@ -40,7 +57,8 @@ alter table data.refund
         reason <> 'at_provider' or refund_ref is not null);
 create index refund_payment on data.refund (payment_id);
 
--- What an event says of a refund or a dispute, and whose key it carries.
+-- What an event says of a refund or a dispute, and whose key it carries;
+-- refund_ref is the provider's name for the one or the other.
 alter table data.event rename column refund_state to state;
 alter table data.event add column key text;
 alter table data.event drop constraint event_kind_check;
@@ -146,16 +164,26 @@ create index mail_due on data.mail (next_try)
     where done_at is null and not stuck;
 
 -- What was only to be seen by looking becomes a task. A dispute counts as open:
--- the news of its end, if it came, is in the inbox and can be replayed.
-update data.payment p set dispute = 'open', dispute_amount = e.amount
+-- the news of its end, if it came, is in the inbox and can be replayed. Its
+-- name was not read before: it is in the bytes, and so is what it began as.
+insert into data.dispute (payment_id, ref, state, amount, opened_at)
+select distinct on (p.payment_id, b.ref) p.payment_id, b.ref,
+    case when b.body ~ '"status": *"warning_' then 'inquiry'
+        else 'open' end,
+    nullif(e.amount, 0), e.received_at
 from data.event e
-where e.kind = 'dispute' and e.outcome = 'person' and e.amount > 0
-    and e.provider = p.provider and e.payment_ref = p.payment_ref
-    and p.captured > 0;
+cross join lateral (select encode(e.body, 'escape') as body,
+    substring(encode(e.body, 'escape') from '"(d[pu]_[0-9A-Za-z]+)"')
+        as ref) b
+join data.payment p on p.provider = e.provider
+    and p.payment_ref = e.payment_ref and p.captured > 0
+where e.kind = 'dispute' and e.outcome = 'person'
+order by p.payment_id, b.ref, e.event_seq;
 insert into data.task (kind, subject, hold_id, payment_id, detail)
-select 'dispute', 'payment ' || payment_id, hold_id, payment_id,
-    'the payment is disputed'
-from data.payment where dispute = 'open';
+select 'dispute', case d.state when 'inquiry' then 'inquiry '
+        else 'dispute ' end || d.dispute_id, p.hold_id, payment_id,
+    'the payment is disputed' || coalesce(': ' || d.ref, '')
+from data.dispute d join data.payment p using (payment_id);
 insert into data.task (kind, subject, hold_id, payment_id, detail)
 select 'mismatch', 'payment ' || payment_id, hold_id, payment_id,
     format('paid %s, asked for %s %s', captured, amount, currency)
@@ -180,4 +208,5 @@ where e.outcome = 'person'
         where p.provider = e.provider and p.captured > 0
             and (p.session_id = e.session_id or p.payment_ref = e.payment_ref)
             and case e.kind when 'paid' then p.state = 'mismatch'
-                when 'dispute' then p.dispute = 'open' end);
+                when 'dispute' then exists (select from data.dispute d
+                    where d.payment_id = p.payment_id) end);

@@ -24,7 +24,7 @@ grant execute on function
     sandbox.fault_clear(bigint),
     sandbox.fault_list(integer),
     sandbox.panel(integer),
-    sandbox.payment_dispute(text),
+    sandbox.payment_dispute(text, boolean),
     sandbox.payment_get(text),
     sandbox.payment_refund(text, bigint),
     sandbox.refund_create(text, jsonb, text),

@@ -130,7 +130,7 @@ step_growth() {
 	note "growth: no past holds"
 	# With none at all: what the steps before left has been audited.
 	sql -c 'truncate data.hold, data.hold_line, data.payment, data.refund,
-		data.outbox, data.event, data.task, data.mail' \
+		data.outbox, data.event, data.task, data.mail, data.dispute' \
 		-c 'update data.stock set held = 0, sold = 0' \
 		-c 'vacuum analyze' -c checkpoint
 	granted=() blurred=()

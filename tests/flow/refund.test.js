@@ -113,6 +113,51 @@ test("C32: a dispute of a paid order is lost: a person's, and no unit moves",
 		await shop.audit();
 	});
 
+// The word for all disputes of an order's payment, and where each stands.
+const disputes = async (hold) => {
+	const { dispute, disputes: each } = (await shop.order(hold)).payments[0];
+	return [dispute, ...(each || []).map(({ state }) => state)].join(" ");
+};
+const stands = (hold, words) => until(words, async () =>
+	await disputes(hold) === words);
+
+test("an inquiry is closed, then the bank takes the money: by another name or " +
+	"the same one, it is heard", async () => {
+	const { item, buyer, hold, intent } = await three();
+	const { dispute: asked } = await provider.inquire(intent);
+	await stands(hold, "open inquiry");
+	assert.deepEqual(await shop.taskKinds(hold), ["dispute"]);
+	assert.equal((await back(hold)).status, 1);
+	await provider.closeDispute(asked, "won");
+	await stands(hold, "won inquiry_closed");
+	assert.deepEqual(await shop.taskKinds(hold), []);
+	// By another name, which begins by asking, too.
+	const { dispute } = await provider.inquire(intent);
+	assert.notEqual(dispute, asked);
+	await stands(hold, "open inquiry_closed inquiry");
+	assert.equal((await provider.dispute(intent)).dispute, dispute);
+	await stands(hold, "open inquiry_closed open");
+	await provider.resend(hold);
+	assert.deepEqual(await shop.taskKinds(hold), ["dispute"]);
+	assert.equal(await disputes(hold), "open inquiry_closed open");
+	await provider.closeDispute(dispute, "lost");
+	await stands(hold, "lost inquiry_closed lost");
+	// The first one's name once more: what was closed is opened again.
+	const object = { id: asked, object: "dispute", amount: 7500,
+		currency: "eur", payment_intent: intent, metadata: {} };
+	const more = [["charge.dispute.funds_withdrawn", "needs_response"],
+		["charge.dispute.closed", "won"]];
+	for (const [type, status] of more)
+		await stripe.send(stripe.event(type, { ...object, status }));
+	assert.equal(await disputes(hold), "lost won lost");
+	await provider.resend(hold);
+	assert.deepEqual(await shop.taskKinds(hold), ["dispute_lost"]);
+	assert.deepEqual(await shop.stock(item), SOLD);
+	assert.equal((await buyer.page(hold)).state, "paid");
+	assert.deepEqual(await provider.refunds(intent), []);
+	await shop.audit();
+});
+
 // The sandbox disputes no payment that was refunded; banks do.
 for (const end of ["won", "lost"])
 	test(`C32: a dispute of a cancelled order, ${end}: it stays cancelled, ` +

@@ -1,7 +1,7 @@
 -- The audit finds each kind of damage, made here by hand one at a time.
 begin;
 \ir lib/fixture.sql
-select plan(40);
+select plan(44);
 select t.item('A', 10, per_buyer => 2);
 select t.item('B', 10);
 select t.take(1, 1, 'A');                            -- held
@@ -150,9 +150,34 @@ select is(t.damage($$update data.refund set state = 'succeeded'$$), 'nothing',
 select is(t.damage($$update data.event set outcome = 'received'
     where event_id = 'e2'$$), '5 an event without an outcome: stripe e2',
     'an event that did not act');
-select is(t.damage($$update data.payment set dispute = 'open'
-    where payment_id = t.pay(3); delete from data.outbox
-    where kind = 'refund'$$), 'nothing', 'one that the bank keeps back, too');
+select is(t.damage($$insert into data.dispute (payment_id, ref, state)
+        values (t.pay(3), 'du', 'open');
+    insert into data.task (kind, subject) select 'dispute',
+        'dispute ' || dispute_id from data.dispute;
+    delete from data.outbox where kind = 'refund'$$), 'nothing',
+    'one that the bank keeps back, too');
+select matches(t.damage($$insert into data.dispute (payment_id, ref, state)
+    values (t.pay(3), 'du', 'open')$$), '^4 a dispute is open, and it is '
+    'nobody''s task: dispute [0-9]+ du$', 'a dispute that nobody answers');
+select matches(t.damage($$insert into data.dispute (payment_id, ref, state)
+        values (t.pay(3), 'du', 'inquiry');
+    insert into data.task (kind, subject) select 'dispute',
+        'dispute ' || dispute_id from data.dispute$$), '^4 a dispute is '
+    'inquiry, and it is nobody''s task', 'an inquiry that nobody answers');
+select matches(t.damage($$insert into data.dispute (payment_id, state,
+        ended_at) values (t.pay(2), 'lost', now());
+    insert into data.task (kind, subject) select 'dispute',
+        'dispute ' || dispute_id from data.dispute$$), '^4 a dispute is lost, '
+    'and it is nobody''s task', 'money lost at the bank that nobody heard of');
+-- A dispute that was won is no excuse for what the money was for.
+select is(t.damage($$insert into data.dispute (payment_id, state, ended_at)
+        values (t.pay(3), 'won', now());
+    insert into data.task (kind, subject, payment_id) select 'dispute',
+        'dispute ' || dispute_id, payment_id from data.dispute;
+    delete from data.outbox where kind = 'refund';
+    delete from data.refund$$),
+    '4 2500 EUR came in, and are neither goods nor on their way back nor '
+    'anybody''s task: cs-' || t.hid(3), 'a dispute that was won');
 select is(t.damage($$update data.refund set state = 'failed'$$),
     format('4 2500 EUR came in, and are neither goods nor on their way back '
     'nor anybody''s task: cs-%1$s; 4 a refund failed, and it is nobody''s '

@@ -49,7 +49,7 @@ select t.event('s6b', 'paid', 6, session => 'cs_6b', ref => 'pi_6b');
 select is(t.settle('d6', 'dispute', t.hid(6), null, 'pi_6b', null, 'open',
     2500, 'EUR', 'cs-' || t.hid(6)), 'person', 'one is disputed');
 select is((select string_agg(p.payment_ref, ',') from data.payment p
-    where p.dispute = 'open'), 'pi_6b', 'the one that its news names');
+    where api.dispute_summary(p.payment_id) = 'open'), 'pi_6b', 'the one that its news names');
 
 -- Money that is known by its own name only, before anybody has said whose page
 -- that name belongs to. What says so acts on it, and waits for no cashier.

@@ -3,7 +3,7 @@
 begin;
 \ir lib/fixture.sql
 \ir lib/history.sql
-select plan(29);
+select plan(32);
 -- As io/pg_session.c sets it; what was undone here is dead, but not gone.
 set local enable_seqscan = off;
 set local enable_hashjoin = off;
@@ -134,6 +134,19 @@ select t.history('a dispute of money that goes back, lost',
     '{paid,"dispute open","dispute lost",calls}',
     '{"released expired, in 2500 back 0, lost, dispute_lost",
         "released expired, in 2500 back 2500, pending, lost, dispute_lost"}');
+select t.history('an inquiry, and a dispute of another name',
+    'call t.opened(1)', '{paid,"dispute inquiry du","dispute inquiry_closed du",
+        "dispute open dv","dispute lost dv"}',
+    '{"paid, in 2500 back 0, inquiry_closed lost, dispute_lost"}');
+select t.history('an inquiry that becomes a dispute', 'call t.opened(1)',
+    '{paid,"dispute inquiry du","dispute inquiry_closed du","dispute open du",
+        "dispute won du"}', '{"paid, in 2500 back 0, won"}');
+select t.history('money that goes back: a part disputed, another lost',
+    'call t.over(1, 0, true)',
+    '{paid,"dispute open du 1000","dispute won du 1000","dispute lost dv 700",
+        calls}',
+    '{"released expired, in 2500 back 1800, pending, lost won, dispute_lost",
+        "released expired, in 2500 back 2500, pending, lost won, dispute_lost"}');
 -- Nobody pays.
 select t.history('the page ends', 'call t.over(1)',
     '{ended,expired,sweep,drop}', '{"released expired, in 0 back 0"}');

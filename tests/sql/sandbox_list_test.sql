@@ -130,7 +130,7 @@ select is((select jsonb_array_length(answer::jsonb -> 'data')::bigint
 
 -- Disputes, books -------------------------------------------------------------
 
-select dispute from sandbox.payment_dispute(:'intent') \gset
+select dispute from sandbox.payment_dispute(:'intent', false) \gset
 select is((select pg_temp.page(http_status, answer) from sandbox.dispute_list(
     jsonb_build_object('payment_intent', :'intent'::text)) d),
     '200 false ' || :'dispute', 'disputes');

@@ -1,7 +1,7 @@
 -- The stand-in provider: its clock, and money that moves late or back.
 begin;
 \ir lib/sandbox.sql
-select plan(68);
+select plan(82);
 
 -- The clock ----------------------------------------------------------------
 
@@ -127,17 +127,17 @@ select is((select refunded from sandbox_data.payment where id = :'intent'),
 
 -- Disputes -------------------------------------------------------------------
 
-select is((select problem from sandbox.payment_dispute(:'intent')),
+select is((select problem from sandbox.payment_dispute(:'intent', false)),
     'all of it has been refunded', 'nothing left to dispute');
-select is((select d::text from sandbox.payment_dispute('pi_x') d), '(,)',
+select is((select d::text from sandbox.payment_dispute('pi_x', false) d), '(,)',
     'an unknown payment');
 select pg_temp.open() as id \gset
 select sandbox.session_decline(:'id') as view \gset
 select is((select problem from sandbox.payment_dispute(
-    pg_temp.intent(:'id'))), 'it is not paid', 'not paid');
+    pg_temp.intent(:'id'), false)), 'it is not paid', 'not paid');
 select pg_temp.paid('disputed') as intent \gset
 select pg_temp.refund(:'intent', '98') as status \gset
-select dispute from sandbox.payment_dispute(:'intent') \gset
+select dispute from sandbox.payment_dispute(:'intent', false) \gset
 select matches(:'dispute'::text, '^du_', 'a payment is disputed');
 select is((select (body::jsonb ->> 'type', body::jsonb
         #>> '{data,object,amount}', body::jsonb
@@ -145,7 +145,7 @@ select is((select (body::jsonb ->> 'type', body::jsonb
     from sandbox_data.event order by event_seq desc limit 1),
     format('(charge.dispute.created,9900,%s)', :'intent'::text),
     'what has not gone back of it');
-select is((select problem from sandbox.payment_dispute(:'intent')),
+select is((select problem from sandbox.payment_dispute(:'intent', false)),
     'it has been disputed already', 'once');
 select is(pg_temp.refund(:'intent'), 'charge_disputed', 'no refund meanwhile');
 select is((select sandbox.charge_json(session_id) ->> 'disputed'
@@ -166,6 +166,46 @@ select is(sandbox.books()::jsonb -> 'disputed_lost', '{"EUR": 9900}',
     'the money is lost');
 select is(pg_temp.refund(:'intent'), 'charge_disputed',
     'and does not go back once more');
+
+-- The bank asks first: it may be content, or go on.
+create function pg_temp.newest() returns text language sql
+return (select body::jsonb ->> 'type' || ' '
+        || (body::jsonb #>> '{data,object,status}')
+    from sandbox_data.event order by event_seq desc limit 1);
+select pg_temp.paid('asked') as intent \gset
+select dispute from sandbox.payment_dispute(:'intent', true) \gset
+select is(pg_temp.newest(), 'charge.dispute.created warning_needs_response',
+    'the bank asks');
+select is((select dispute from sandbox.payment_dispute(:'intent', true)),
+    :'dispute'::text, 'once');
+select is((select count(*) from sandbox_data.event
+    where body::jsonb #>> '{data,object,id}' = :'dispute'), 1::bigint,
+    'and says it once');
+select is(pg_temp.refund(:'intent', '98'), 'succeeded',
+    'it has taken nothing: a refund goes');
+select is((select problem from sandbox.dispute_close(:'dispute', 'lost')),
+    'it is only an inquiry', 'so nothing is lost');
+select is((select dispute from sandbox.payment_dispute(:'intent', false)),
+    :'dispute'::text, 'it goes on, under that name');
+select is(pg_temp.newest(), 'charge.dispute.updated needs_response',
+    'and says so');
+select is(pg_temp.refund(:'intent', '98'), 'charge_disputed',
+    'now it has the money');
+select sandbox.dispute_close(:'dispute', 'won') as won \gset
+select is((select dispute <> :'dispute' from sandbox.payment_dispute(
+    :'intent', true)), true, 'another one asks');
+select id as dispute from sandbox_data.dispute where closed_at is null \gset
+select is(sandbox.books()::jsonb ->> 'disputes_open', '1', 'that is open');
+select is((select dispute from sandbox.dispute_close(:'dispute', 'won')),
+    :'dispute'::text, 'it is content');
+select is(pg_temp.newest(), 'charge.dispute.closed warning_closed',
+    'and says so');
+select is((select problem from sandbox.dispute_close(:'dispute', 'won')),
+    'it has been closed already', 'once');
+select is((select dispute <> :'dispute' from sandbox.payment_dispute(
+    :'intent', false)), true, 'a dispute after it has a name of its own');
+select sandbox.dispute_close(id, 'won') as won from sandbox_data.dispute
+where closed_at is null \gset
 
 select pg_temp.fault('payment', 'dispute', 100, 1, 1000) as fault \gset
 select pg_temp.paid() as intent \gset

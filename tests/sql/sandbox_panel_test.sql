@@ -37,7 +37,7 @@ select is(pg_temp.newest('payment'), :'intent', 'a payment');
 select is(pg_temp.newest('left'), '9998', 'all of it');
 select is(pg_temp.newest('dispute'), null, 'not disputed');
 select refund as first from sandbox.payment_refund(:'intent', 998) \gset
-select dispute from sandbox.payment_dispute(:'intent') \gset
+select dispute from sandbox.payment_dispute(:'intent', false) \gset
 select is(pg_temp.newest('left'), '9000', 'some has gone back');
 select is(pg_temp.newest('refunds', '0', 'id'), :'first', 'by this refund');
 select is(pg_temp.newest('dispute')::jsonb, jsonb_build_object('id',

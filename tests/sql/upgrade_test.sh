@@ -55,7 +55,15 @@ export PGDATABASE=$DB
 		    session_id, payment_ref, refund_ref, amount, outcome, body)
 		values
 		('stripe', 'e1', 'x', 'dispute', null, null, 'pi_1001', null, 2500,
-		    'person', 'x'),
+		    'person', '{"id": "evt_1", "type": "charge.dispute.created",
+		    "object": {"id": "du_1", "status": "needs_response"}}'),
+		('stripe', 'e1b', 'x', 'dispute', null, null, 'pi_1001', null, 900,
+		    'person', '{"id":"evt_2","object":{"id":"dp_2",'
+		    '"status":"warning_needs_response"}}'),
+		('stripe', 'e1c', 'x', 'dispute', null, null, 'pi_1001', null, 900,
+		    'person', '{"id":"dp_2","status":"warning_needs_response"}'),
+		('standard', 'e1d', 'x', 'dispute', null, null, 'pi_1001', null, 0,
+		    'person', '{}'),
 		('stripe', 'e2', 'x', 'paid', null, 'cs_1002', null, null, 5,
 		    'person', 'x'),
 		('stripe', 'e4', 'x', 'refund', null, null, 'pi_1004', 're_4', 2500,
@@ -70,9 +78,20 @@ export PGDATABASE=$DB
 
 found=$(ask -c "select string_agg(kind || ' ' || coalesce(payment_id::text,
 	'-'), ', ' order by kind) from data.task" -c 'select * from api.audit()' \
-	-c 'select late from data.item')
-wanted='dispute 1, mismatch 2, refund_failed 4, stuck 3, unclear -
-{retake,allowance,refund}'
+	-c 'select late from data.item' \
+	-c 'select ref, state, amount from data.dispute order by dispute_id' \
+	-c "select subject from data.task where kind = 'dispute' order by 1" \
+	-c "select api.event_replay(event_seq, 'e1', 't', 'dispute', null, null,
+		null, 'pi_1001', 'du_1', 'lost', 2500, 'EUR', null)
+		from data.event where event_id = 'e1'" \
+	-c 'select * from api.audit()')
+wanted='dispute 1, dispute 1, mismatch 2, refund_failed 4, stuck 3, unclear -, unclear -
+{retake,allowance,refund}
+dp_2|inquiry|900
+du_1|open|2500
+dispute 2
+inquiry 1
+person'
 if [ "$found" != "$wanted" ]; then
 	diff <(echo "$wanted") <(echo "$found") >&2
 	exit 1

@@ -13,7 +13,7 @@ begin atomic
         'refunds_failed', (select count(*) from sandbox_data.refund
             where status = 'failed'),
         'disputes_open', (select count(*) from sandbox_data.dispute
-            where status = 'needs_response'),
+            where closed_at is null),
         'deliveries_waiting', (select count(*) from sandbox_data.delivery
             where next_try is not null),
         'money_waiting', (select count(*) from sandbox_data.session

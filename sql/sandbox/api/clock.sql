@@ -93,7 +93,8 @@ begin
         order by p.dispute_at limit p_limit for update of s skip locked
     loop
         n := n + 1;
-        perform sandbox.dispute_open(target.source, target.payment_id);
+        perform sandbox.dispute_open(
+            target.source, target.payment_id, false);
     end loop;
     return n;
 end

@@ -1,5 +1,6 @@
 -- Disputes: the buyer's bank calls a payment back. It has the money while the
--- dispute is open; lost, the money stays there.
+-- dispute is open; lost, the money stays there. An inquiry only asks; the bank
+-- may make a dispute of it, or close it and open one later.
 
 create function sandbox.dispute_json(p_dispute sandbox_data.dispute)
 returns jsonb
@@ -16,12 +17,14 @@ begin atomic
             'enhanced_eligibility', jsonb_build_object(),
             'has_evidence', false, 'past_due', false, 'submission_count', 0,
             'submission_method', 'not_submitted'),
-        'intended_submission_method', null, 'is_charge_refundable', false,
+        'intended_submission_method', null,
+        'is_charge_refundable', d.status ~ '^warning',
         'livemode', false, 'metadata', jsonb_build_object(),
         'payment_intent', p.id,
         'payment_method_details', jsonb_build_object('type', 'card',
             'card', jsonb_build_object('brand', 'visa',
-                'case_type', 'chargeback', 'network', 'visa',
+                'case_type', case when d.status ~ '^warning' then 'inquiry'
+                    else 'chargeback' end, 'network', 'visa',
                 'network_reason_code', '10.4')),
         'reason', 'fraudulent', 'status', d.status)
     from (select (p_dispute).*) d
@@ -35,17 +38,18 @@ returns text
 language sql stable
 return case
     when exists (select from sandbox_data.dispute d
-        where d.payment_id = (p_payment).payment_id)
+        where d.payment_id = (p_payment).payment_id
+            and d.status in ('needs_response', 'lost'))
         then 'it has been disputed already'
     when (p_payment).state <> 'succeeded' then 'it is not paid'
     when (p_payment).refunded = (p_payment).amount
         then 'all of it has been refunded'
     end;
 
--- What has not gone back is disputed, unless that cannot be. The session is
--- locked.
+-- What has not gone back is disputed, or asked about, unless that cannot be; an
+-- inquiry that is open becomes the dispute. The session is locked.
 create function sandbox.dispute_open(
-    p_session sandbox_data.session, p_payment_id bigint)
+    p_session sandbox_data.session, p_payment_id bigint, p_inquiry boolean)
 returns sandbox_data.dispute
 language plpgsql as $$
 declare
@@ -54,10 +58,24 @@ declare
 begin
     update sandbox_data.payment set dispute_at = null
     where payment_id = p_payment_id returning * into target;
-    if sandbox.dispute_problem(target) is null then
-        insert into sandbox_data.dispute (payment_id, id, amount, created_at)
+    if sandbox.dispute_problem(target) is not null then
+        return null;
+    end if;
+    update sandbox_data.dispute
+    set status = case when p_inquiry then status else 'needs_response' end
+    where payment_id = p_payment_id and closed_at is null
+    returning * into made;
+    if found and not p_inquiry then
+        perform sandbox.event_change('charge.dispute.updated', p_session,
+            sandbox.dispute_json(made),
+            jsonb_build_object('status', 'warning_needs_response'));
+    elsif not found then
+        insert into sandbox_data.dispute (payment_id, id, amount, status,
+            created_at)
         values (p_payment_id, sandbox.new_id('du_', 24),
-            target.amount - target.refunded, sandbox.now())
+            target.amount - target.refunded, case when p_inquiry
+                then 'warning_needs_response' else 'needs_response' end,
+            sandbox.now())
         returning * into made;
         perform sandbox.event_object('charge.dispute.created', p_session,
             sandbox.dispute_json(made));
@@ -111,9 +129,10 @@ $$;
 
 -- The levers -----------------------------------------------------------------
 
--- The buyer calls the money back. NULL, NULL: there is no such payment.
+-- The buyer calls the money back, or the bank only asks about it (p_inquiry).
+-- NULL, NULL: there is no such payment.
 create function sandbox.payment_dispute(
-    p_id text, out dispute text, out problem text)
+    p_id text, p_inquiry boolean, out dispute text, out problem text)
 language plpgsql security definer set search_path = sandbox_data, pg_temp
 as $$
 declare
@@ -123,19 +142,21 @@ begin
     problem := sandbox.dispute_problem(target);
     if problem is null and target.payment_id is not null then
         made := sandbox.dispute_open(
-            sandbox.payment_source(target), target.payment_id);
+            sandbox.payment_source(target), target.payment_id, p_inquiry);
         dispute := made.id;
     end if;
 end
 $$;
 
--- The bank decides: won (for the shop) or lost. NULL, NULL: no such dispute.
+-- The bank decides: won (for the shop; an inquiry is closed) or lost. NULL,
+-- NULL: no such dispute.
 create function sandbox.dispute_close(
     p_id text, p_outcome text, out dispute text, out problem text)
 language plpgsql security definer set search_path = sandbox_data, pg_temp
 as $$
 declare
     source sandbox_data.session;
+    before text;
     closed sandbox_data.dispute;
 begin
     select s.* into source from dispute d join payment p using (payment_id)
@@ -143,15 +164,22 @@ begin
     if not found then
         return;
     end if;
-    update dispute d set status = p_outcome, closed_at = sandbox.now()
-    where d.id = p_id and d.status = 'needs_response' returning * into closed;
-    if not found then
-        problem := 'it has been closed already';
+    select d.status into before from dispute d where d.id = p_id;
+    problem := case
+        when before not in ('needs_response', 'warning_needs_response')
+            then 'it has been closed already'
+        when before <> 'needs_response' and p_outcome <> 'won'
+            then 'it is only an inquiry' end;
+    if problem is not null then
         return;
     end if;
+    update dispute d set closed_at = sandbox.now(), status = case
+        when before = 'needs_response' then p_outcome
+        else 'warning_closed' end
+    where d.id = p_id returning * into closed;
     perform sandbox.event_change('charge.dispute.closed', source,
         sandbox.dispute_json(closed),
-        jsonb_build_object('status', 'needs_response'));
+        jsonb_build_object('status', before));
     dispute := closed.id;
 end
 $$;

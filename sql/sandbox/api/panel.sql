@@ -12,7 +12,8 @@ begin atomic
         'dispute_in_ms', sandbox.ms_until(p.dispute_at, sandbox.now()),
         'dispute', (select jsonb_build_object('id', d.id, 'amount', d.amount,
                 'status', d.status)
-            from sandbox_data.dispute d where d.payment_id = p.payment_id),
+            from sandbox_data.dispute d where d.payment_id = p.payment_id
+            order by d.dispute_id desc limit 1),
         'refunds', (select coalesce(jsonb_agg(jsonb_build_object('id', r.id,
                 'amount', r.amount, 'status', r.status, 'turn_to', r.turn_to,
                 'turns_in_ms', sandbox.ms_until(r.turn_at, sandbox.now()))

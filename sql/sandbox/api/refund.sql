@@ -50,7 +50,8 @@ returns text
 language sql stable
 return case
     when exists (select from sandbox_data.dispute d
-        where d.payment_id = (p_payment).payment_id and d.status <> 'won')
+        where d.payment_id = (p_payment).payment_id
+            and d.status in ('needs_response', 'lost'))
         then sandbox.refuse('charge_disputed', null, 'Charge '
             || (p_payment).charge_id || ' has been charged back; cannot '
             'issue a refund.')

@@ -45,19 +45,23 @@ alter table sandbox_data.refund alter column origin set not null;
 create index refund_turn on sandbox_data.refund (turn_at)
     where turn_at is not null;
 
--- The bank's process about a payment. It has the money while this is open;
--- lost, the shop never sees it again.
+-- The bank's process about a payment, one at a time. It has the money while this
+-- is open; lost, the shop never sees it again. An inquiry only asks.
 create table sandbox_data.dispute (
     dispute_id bigint generated always as identity primary key,
-    payment_id bigint not null unique references sandbox_data.payment,
+    payment_id bigint not null references sandbox_data.payment,
     id text collate "C" not null unique check (id ~ '^du_[0-9a-z]{24}$'),
     amount bigint not null check (amount between 1 and 99999999),
-    status text not null default 'needs_response' check (
-        status in ('needs_response', 'won', 'lost')),
+    status text not null check (status in ('warning_needs_response',
+        'warning_closed', 'needs_response', 'won', 'lost')),
     created_at timestamptz not null,
     closed_at timestamptz,
-    check ((status = 'needs_response') = (closed_at is null))
+    check ((status in ('warning_needs_response', 'needs_response'))
+        = (closed_at is null))
 );
+create index dispute_payment on sandbox_data.dispute (payment_id);
+create unique index dispute_open on sandbox_data.dispute (payment_id)
+    where closed_at is null;
 
 -- `sending`: claimed, so next_try is the end of the claim. `dropped`: a fault
 -- keeps it from being sent.

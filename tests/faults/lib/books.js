@@ -12,7 +12,8 @@ const orders = () => sql().rows(`select h.id, h.state, h.amount, h.currency,
 	(select coalesce(sum(l.qty * l.price), 0)::bigint from data.hold_line l
 		where l.hold_id = h.hold_id and l.state = 'paid') as goods,
 	coalesce((select json_agg(json_build_object('key', p.key,
-		'captured', p.captured, 'state', p.state, 'dispute', p.dispute,
+		'captured', p.captured, 'state', p.state,
+		'dispute', api.dispute_summary(p.payment_id),
 		'buys', not exists (select from data.refund r
 			where r.payment_id = p.payment_id
 			and r.reason in ('paid_late', 'paid_twice')),

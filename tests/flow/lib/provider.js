@@ -75,6 +75,7 @@ const refundFails = (id) => lever(`refunds/${id}/fail`);
 const refundThere = (id, amount) => lever(`payments/${id}/refund`,
 	amount === undefined ? {} : { amount });
 const dispute = (id) => lever(`payments/${id}/dispute`);
+const inquire = (id) => lever(`payments/${id}/dispute`, { inquiry: true });
 const closeDispute = (id, outcome) =>
 	lever(`disputes/${id}/close`, { outcome });
 
@@ -108,5 +109,5 @@ async function resend(hold) {
 }
 
 module.exports = { keys, ask, lever, session, sessionCount, intent, refunds,
-	payAnyway, bank, refundFails, refundThere, dispute, closeDispute, fault,
-	noFaults, resend };
+	payAnyway, bank, refundFails, refundThere, dispute, inquire, closeDispute,
+	fault, noFaults, resend };

@@ -170,7 +170,8 @@ declare
 begin
     return concat_ws(E'\n', concat_ws(' ', mine.state, mine.reason),
         (select string_agg(concat_ws(' ', key, state, session_id, payment_ref,
-                captured, late, dispute), E'\n' order by payment_id)
+                captured, late, api.dispute_summary(payment_id)), E'\n'
+                order by payment_id)
             from data.payment where hold_id = mine.hold_id),
         (select string_agg(concat_ws(' ', r.refund_ref, r.key, r.amount,
                 r.state), E'\n' order by r.refund_id)

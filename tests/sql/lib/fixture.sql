@@ -139,10 +139,11 @@ return t.settle(id, 'refund', null, null, payment, refund, state, amount,
 
 -- And about a dispute.
 create function t.dispute_event(
-    id text, payment text, state text, amount bigint default 2500)
+    id text, payment text, state text, amount bigint default 2500,
+    dispute text default null, currency text default 'EUR')
 returns text language sql
-return t.settle(id, 'dispute', null, null, payment, null, state, amount,
-    'EUR');
+return t.settle(id, 'dispute', null, null, payment, dispute, state, amount,
+    currency);
 
 -- The operator gives back: an order's money (NULL: what is left).
 create function t.give_back(hold integer, amount bigint default null)

@@ -30,8 +30,9 @@ from p
 union all
 select 'captured ' || key, captured from p
 union all
-select 'dispute ' || key, case dispute when 'open' then 1 else 2 end
-from p where dispute is not null
+select 'dispute ' || d.dispute_id, array_position(
+    '{inquiry,inquiry_closed,open,won,lost}', d.state)
+from p join data.dispute d using (payment_id)
 union all
 select 'refund ' || r.refund_id, array_position(
     '{owed,void,pending,succeeded,failed}', r.state)
@@ -80,7 +81,7 @@ declare
     id constant text := concat_ws(' ', me, step, again);
     word text := split_part(step, ' ', 1);
     rest text := split_part(step, ' ', 2);
-    nr bigint := nullif(split_part(step, ' ', 3), '');
+    nr bigint := substring(step from ' ([0-9]+)$');
 begin
     case word
     -- The page: its own news, and the second source of "paid".
@@ -109,7 +110,8 @@ begin
         perform t.settle(id, 'refund', hold, null, ref || 'b',
             're_handb' || me, rest, nr, 'EUR');
     when 'dispute' then
-        perform t.dispute_event(id, ref, rest);
+        perform t.dispute_event(id, ref, rest, coalesce(nr, 2500),
+            nullif(split_part(step, ' ', 3), ''));
     -- What we do.
     when 'opened' then
         perform api.cashier_opened(t.call(me, 'open'), 'cs_' || me,
@@ -139,8 +141,8 @@ return (select concat_ws(', ',
         from data.payment p where p.hold_id = h.hold_id),
     (select string_agg(r.state, ' ' order by r.state) from data.refund r
         where r.state <> 'void'),
-    (select string_agg(p.dispute, ' ') from data.payment p
-        where p.hold_id = h.hold_id),
+    (select string_agg(d.state, ' ' order by d.state) from data.payment p
+        join data.dispute d using (payment_id) where p.hold_id = h.hold_id),
     t.tasks())
     from data.hold h where h.id = t.hid(t.me()));
 
@@ -158,7 +160,8 @@ return (select string_agg(what, '; ') from (
     cross join lateral (select sum(p.captured
             - api.payment_returned(p.payment_id)) as kept
         from data.payment p where p.hold_id = h.hold_id
-            and p.state = 'paid' and p.dispute is distinct from 'lost') k
+            and p.state = 'paid'
+            and api.dispute_summary(p.payment_id) is distinct from 'lost') k
     where kept <> 0 and not exists (select from data.refund r
             where r.state = 'failed')
         and (h.state <> 'paid' or kept + (select coalesce(sum(r.amount), 0)

@@ -6,9 +6,9 @@ set local enable_hashjoin = off;
 set local enable_mergejoin = off;
 truncate data.item, data.stock, data.hold, data.hold_line, data.payment,
     data.refund, data.event, data.outbox, data.item_change, data.task,
-    data.mail;
+    data.mail, data.dispute;
 analyze data.hold, data.hold_line, data.payment, data.refund, data.outbox,
-    data.event, data.task, data.mail;
+    data.event, data.task, data.mail, data.dispute;
 select t.item('OLD', 2000); select t.item('NEW', 2000);
 
 -- Rows that this transaction has read of these tables so far.
@@ -28,7 +28,8 @@ end
 $$;
 -- Of the tables of money.
 create function t.money(statement text) returns bigint language sql
-return t.cost(statement, '{hold,payment,refund,event,outbox,task,mail}');
+return t.cost(statement, '{hold,payment,refund,event,outbox,task,mail,
+    dispute}');
 
 -- Deliveries of "paid" for holds, all at once.
 create function t.all_paid(ids text[], holds integer[]) returns bigint
@@ -117,6 +118,9 @@ insert into data.outbox (kind, payment_id, hold_id, refund_id, key, next_try,
 select 'refund', r.payment_id, p.hold_id, r.refund_id, r.key, now(), now()
 from data.refund r join data.payment p using (payment_id)
 where r.key like 'refund-cs-%';
+insert into data.dispute (payment_id, ref, state)
+select payment_id, 'du_' || payment_id, 'open'
+from data.payment where key like 'cs-hld_wait%';
 insert into data.mail (kind, hold_id, next_try, done_at)
 select 'paid', hold_id, now(), now() from data.hold where id like 'hld_wait%';
 select t.take(8, 8, 'NEW'), t.start(8, 8);

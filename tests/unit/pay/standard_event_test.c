@@ -141,9 +141,21 @@ refunds_and_disputes_have_states(void **state)
 		read_data("payment.disputed", data);
 		assert_int_equal(event.kind, EVENT_DISPUTE);
 		text_is(event.state, dispute[i]);
+		text_is(event.refund_ref, "");
 		assert_int_equal(event.amount, 1);
 		assert_string_equal(event.currency, "");
 	}
+	read_data("payment.disputed",
+	    "\"payment\":\"p_1\",\"refund\":\"r_1\",\"dispute\":\"d_1\","
+	    "\"state\":\"open\"");
+	text_is(event.refund_ref, "d_1");
+	read_data("refund.updated",
+	    REFUND ",\"dispute\":\"d_1\",\"state\":\"failed\"");
+	text_is(event.refund_ref, "r_1");
+	unusable("payment.disputed",
+	    "\"payment\":\"p_1\",\"dispute\":\"\",\"state\":\"open\"");
+	unusable("payment.disputed",
+	    "\"payment\":\"p_1\",\"state\":\"inquiry\"");
 	unusable("refund.updated", REFUND);
 	unusable("refund.updated", REFUND ",\"state\":\"paid\"");
 	unusable("refund.updated", REFUND ",\"state\":\"open\"");

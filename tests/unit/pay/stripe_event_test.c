@@ -6,6 +6,7 @@
 #define SESSION_ID \
 	"cs_test_a1Q7flashsale0000000000000000000000000000000000000001"
 #define INTENT_ID "pi_3QFlashSale0000000000001"
+#define DISPUTE_ID "du_1QFlashSale0000000000001"
 #define REFUND_ID "re_3QFlashSale0000000000001"
 
 struct sample {
@@ -13,7 +14,7 @@ struct sample {
 	enum event_kind kind;
 	const char *session;
 	const char *payment;
-	const char *refund;
+	const char *refund; /* or the dispute */
 	const char *state;
 	int64_t amount;
 	const char *currency;
@@ -48,8 +49,8 @@ static const struct sample samples[] = {
     {"payment_intent.requires_action", EVENT_IGNORE, "", "", "", "", -1, ""},
     {"charge.succeeded", EVENT_IGNORE, "", "", "", "", -1, ""},
     {"charge.refunded", EVENT_IGNORE, "", INTENT_ID, "", "", 4999, "EUR"},
-    {"charge.dispute.created", EVENT_DISPUTE, "", INTENT_ID, "", "open", 4999,
-	"EUR"},
+    {"charge.dispute.created", EVENT_DISPUTE, "", INTENT_ID, DISPUTE_ID, "open",
+	4999, "EUR"},
     {"refund.created", EVENT_REFUND, "", INTENT_ID, REFUND_ID, "succeeded",
 	4999, "EUR"},
     {"refund.created.pending", EVENT_REFUND, "", INTENT_ID, REFUND_ID,

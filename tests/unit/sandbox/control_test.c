@@ -83,10 +83,10 @@ db_sandbox_payment_refund(struct db *db, struct str id, int64_t amount,
 }
 
 enum db_status
-db_sandbox_payment_dispute(struct db *db, struct str id,
+db_sandbox_payment_dispute(struct db *db, struct str id, bool inquiry,
     struct sandbox_made *made)
 {
-	return fake_made("dispute", id, "", made);
+	return fake_made("dispute", id, inquiry ? " asks" : "", made);
 }
 
 enum db_status
@@ -270,6 +270,8 @@ money_goes_back_by_hand(void **state)
 	post("/sandbox/payments/pi_1/dispute", "");
 	assert_int_equal(reply.status, 404);
 	fake.made = "du_1";
+	post("/sandbox/payments/pi_1/dispute", "{\"inquiry\": true}");
+	assert_string_equal(fake.called, "dispute pi_1 asks");
 	post("/sandbox/disputes/du_1/close", "{\"outcome\": \"lost\"}");
 	assert_answer(200, "close du_1 lost", "{\"dispute\": \"du_1\"}");
 	assert_refused("/sandbox/disputes/du_1/close", "{}");

@@ -77,11 +77,11 @@ db_sandbox_payment_refund(struct db *db, struct str id, int64_t amount,
 }
 
 enum db_status
-db_sandbox_payment_dispute(struct db *db, struct str id,
+db_sandbox_payment_dispute(struct db *db, struct str id, bool inquiry,
     struct sandbox_made *made)
 {
 	(void)db;
-	return fake_made("dispute", id, made);
+	return fake_made(inquiry ? "inquiry" : "dispute", id, made);
 }
 
 enum db_status
@@ -259,6 +259,36 @@ disputes_are_decided(void **state)
 	assert_page("value=\"lost\"");
 	assert_page("name=\"dispute\" value=\"du_1\"");
 	assert_false(has("value=\"refund\""));
+	assert_false(has("value=\"inquiry\""));
+}
+
+/* The bank has asked: it may be content, or dispute the payment after all. */
+static void
+inquiries_are_closed_or_become_disputes(void **state)
+{
+	(void)state;
+	fake.sessions = SESSION "\"view\": \"paid\", \"payment\": \"pi_1\", "
+				"\"left\": 4999, \"dispute\": {\"id\": "
+				"\"du_1\", \"amount\": 4999, \"status\": "
+				"\"warning_needs_response\"}}";
+	ask("GET", "");
+	assert_page("the bank asks</span>");
+	assert_page("Inquiry about");
+	assert_page("name=\"dispute\" value=\"du_1\"");
+	assert_page("value=\"won\"");
+	assert_false(has("value=\"lost\""));
+	assert_page("value=\"dispute\"");
+	assert_page("value=\"refund\"");
+	assert_false(has("value=\"inquiry\""));
+	fake.sessions = SESSION "\"view\": \"paid\", \"payment\": \"pi_1\", "
+				"\"left\": 4999, \"dispute\": {\"id\": "
+				"\"du_1\", \"amount\": 4999, \"status\": "
+				"\"warning_closed\"}}";
+	ask("GET", "");
+	assert_page("inquiry closed</span>");
+	assert_false(has("value=\"won\""));
+	assert_page("value=\"dispute\"");
+	assert_page("value=\"inquiry\"");
 }
 
 static void
@@ -292,6 +322,7 @@ each_form_does_what_it_says(void **state)
 	    "refund 0 pi_1", "/?show=cs_1#cs_1");
 	assert_does("do=dispute&payment=pi_1&session=%22%0d", "dispute pi_1",
 	    "/?show=%22%0D#%22%0D");
+	assert_does("do=inquiry&payment=pi_1", "inquiry pi_1", "/");
 	assert_does("do=won&dispute=du_1", "won du_1", "/");
 	assert_does("do=lost&dispute=du_1", "lost du_1", "/");
 	assert_does("do=fail&refund=re_1", "fail re_1", "/");
@@ -365,6 +396,8 @@ main(void)
 	    cmocka_unit_test_setup(a_payment_offers_what_can_be_done, set_up),
 	    cmocka_unit_test_setup(what_cannot_be_is_not_offered, set_up),
 	    cmocka_unit_test_setup(disputes_are_decided, set_up),
+	    cmocka_unit_test_setup(inquiries_are_closed_or_become_disputes,
+		set_up),
 	    cmocka_unit_test_setup(webhooks_and_books, set_up),
 	    cmocka_unit_test_setup(each_form_does_what_it_says, set_up),
 	    cmocka_unit_test_setup(what_is_wrong_is_said, set_up),
