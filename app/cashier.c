@@ -34,7 +34,7 @@
  * supervisor kills after twice as much. */
 #define STOP_MS 5000
 
-/* Between looks for refunds through a provider that is not set up any more. */
+/* Between looks for calls to a provider that is not set up any more. */
 #define STRAY_MS 60000
 
 static const char *const provider_names[] = {"stripe", "standard"};
@@ -49,6 +49,7 @@ struct cashier {
 	int failures; /* of the database, in a row */
 	int64_t away_until_ms; /* not asked before, when there are any */
 	int64_t stray_ms; /* when to look for strays */
+	int64_t strays[TILLS_MAX]; /* how many there were, by provider_names */
 	int64_t end_ms; /* what has not ended by then is given up */
 };
 
@@ -269,6 +270,16 @@ cashier_serve(struct cashier *c, struct till *till)
 	}
 }
 
+static enum db_status
+stray_look(struct cashier *c, const struct provider *provider, int64_t *waits)
+{
+	bool set_up = provider_is_set_up(c->conf, provider);
+	enum db_status status = set_up ? DB_OK : stray_refuse(c->db, provider);
+
+	return status == DB_OK ? stray_tell(c->db, provider, set_up, waits)
+			       : status;
+}
+
 static void
 cashier_stray(struct cashier *c)
 {
@@ -281,8 +292,9 @@ cashier_stray(struct cashier *c)
 		const struct provider *provider =
 		    provider_find(str_of(provider_names[i]));
 
-		if (provider && !provider_is_set_up(c->conf, provider))
-			(void)cashier_weigh(c, stray_refuse(c->db, provider));
+		if (provider)
+			(void)cashier_weigh(c,
+			    stray_look(c, provider, &c->strays[i]));
 	}
 }
 

@@ -97,7 +97,8 @@ static enum db_status
 record_refused(const struct record *r)
 {
 	const char *error = buf_text(&r->work->outcome.error);
-	enum db_status status = db_cashier_refused(r->db, r->job, error);
+	enum db_status status = db_cashier_refused(r->db, r->job, error,
+	    r->work->outcome.key_is_used);
 
 	if (status == DB_OK)
 		log_error("cannot %s for hold %s: %s", job_act(r->job),

@@ -1,7 +1,8 @@
 /*
- * Claims as the cashier does, so that a cashier elsewhere which has the
- * provider set up is not disturbed in a call. Sessions that were open there end
- * by themselves and need nobody.
+ * Refunds are claimed as the cashier does, so that a cashier elsewhere which
+ * has the provider set up is not disturbed in a call. Ends and looks stay where
+ * they are: they have no outcome of ours that could be wrong, and go out when
+ * the provider is set up again.
  */
 #include "cashier_stray.h"
 
@@ -23,7 +24,7 @@ stray_give_up(struct db *db, const struct provider *provider,
 	    "%s is not set up any more: set it up and retry this task, or "
 	    "give the money back there",
 	    provider->name);
-	status = db_cashier_refused(db, job, buf_text(&why));
+	status = db_cashier_refused(db, job, buf_text(&why), false);
 	if (status == DB_OK)
 		log_error("cannot send a refund for hold %s: %s",
 		    buf_text(&job->hold), buf_text(&why));
@@ -50,5 +51,19 @@ stray_refuse(struct db *db, const struct provider *provider)
 		job_release(&job);
 	}
 	job_list_release(&jobs);
+	return status;
+}
+
+enum db_status
+stray_tell(struct db *db, const struct provider *provider, bool set_up,
+    int64_t *waits)
+{
+	int64_t before = *waits;
+	enum db_status status =
+	    db_cashier_stray(db, provider->name, set_up, waits);
+
+	if (status == DB_OK && *waits > 0 && *waits != before)
+		log_error("no settings for %s: %lld calls to it wait",
+		    provider->name, (long long)*waits);
 	return status;
 }

@@ -1,7 +1,8 @@
 /*
  * The calls under way at one provider. What must not wait for pay pages has
  * the first turn, and a part of the slots that they cannot take; and they one
- * that it cannot.
+ * that it cannot. Of that part no kind has more than half of what the others
+ * leave: ends that get no answer leave room for refunds.
  */
 #include "cashier_till.h"
 
@@ -107,12 +108,27 @@ endpoint_is_waited_for(const struct till *till, enum endpoint endpoint)
 	return false;
 }
 
+static int
+least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
 /* Slots that may still be taken. */
 struct slots_left {
 	int pages;
 	int others;
 	int all;
+	int taken[JOB_KINDS];
 };
+
+static void
+slots_take(struct slots_left *left, enum job_kind kind, int n)
+{
+	left->all -= n;
+	left->taken[kind] += n;
+	*(kind == JOB_OPEN ? &left->pages : &left->others) -= n;
+}
 
 static struct slots_left
 till_slots_left(const struct till *till)
@@ -123,25 +139,27 @@ till_slots_left(const struct till *till)
 
 	if (reserve == 0 && n > 1)
 		reserve = 1;
-	left = (struct slots_left){n - reserve, n - reserve, n};
+	left = (struct slots_left){n - reserve, n - reserve, n, {0}};
 	for (int i = 0; i < n; i++) {
 		const struct slot *slot = &till->slots[i];
 
 		if (slot->state == SLOT_FREE)
 			continue;
-		left.all--;
-		if (slot->job.kind == JOB_OPEN)
-			left.pages--;
-		else
-			left.others--;
+		slots_take(&left, slot->job.kind, 1);
 	}
 	return left;
 }
 
+/* How many more a kind may take: one at least, while there is one. */
 static int
-least(int a, int b)
+kind_share(const struct slots_left *left, enum job_kind kind)
 {
-	return a < b ? a : b;
+	int others = left->others + left->taken[kind]; /* have left it this */
+	int half = others > 1 ? others / 2 : 1;
+
+	if (kind == JOB_OPEN)
+		return least(left->pages, left->all);
+	return least(least(half - left->taken[kind], left->others), left->all);
 }
 
 /* Whether a kind may have more, and its next call would not have to wait for
@@ -160,16 +178,15 @@ till_room(const struct till *till, int64_t now_ms, int room[JOB_KINDS])
 
 	for (int i = 0; i < JOB_KINDS; i++) {
 		enum job_kind kind = turns[i];
-		int *part = kind == JOB_OPEN ? &left.pages : &left.others;
+		int share = kind_share(&left, kind);
 
 		room[kind] = 0;
-		if (!kind_is_wanted(till, kind) || *part <= 0)
+		if (!kind_is_wanted(till, kind) || share <= 0)
 			continue;
-		room[kind] = least(least(*part, left.all),
+		room[kind] = least(share,
 		    pace_within(&till->pace, endpoints[kind], now_ms,
 			TILL_AHEAD_MS));
-		*part -= room[kind];
-		left.all -= room[kind];
+		slots_take(&left, kind, room[kind]);
 	}
 }
 
@@ -180,11 +197,10 @@ till_room_ms(const struct till *till, int64_t now_ms)
 	int64_t first = till->look_ms - now_ms;
 
 	for (int kind = 0; kind < JOB_KINDS; kind++) {
-		int part = kind == JOB_OPEN ? left.pages : left.others;
 		int64_t ms;
 
 		if (!kind_is_wanted(till, (enum job_kind)kind) ||
-		    least(part, left.all) <= 0)
+		    kind_share(&left, (enum job_kind)kind) <= 0)
 			continue;
 		ms = pace_wait(&till->pace, endpoints[kind], now_ms) -
 		    TILL_AHEAD_MS;
@@ -219,6 +235,7 @@ call_of(const struct job *job)
 	    .act = acts[job->kind],
 	    .key = str_view(&job->key),
 	    .payment_key = str_view(&job->payment_key),
+	    .refund_key = str_view(&job->refund_key),
 	    .hold = str_view(&job->hold),
 	    .number = job->number,
 	    .session_id = str_view(&job->session_id),

@@ -32,7 +32,8 @@ grant execute on function
     api.cashier_done(bigint),
     api.cashier_refunded(bigint, text, text),
     api.cashier_retry(bigint, text, bigint, integer),
-    api.cashier_refused(bigint, text),
+    api.cashier_refused(bigint, text, text),
+    api.cashier_stray(text, boolean),
     -- What the cashier finds at the provider goes through the inbox, too.
     api.payment_settle(text, text, text, text, text, text, text, text, text,
         text, bigint, text, text, bytea)

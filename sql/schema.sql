@@ -287,7 +287,7 @@ CREATE TABLE data.task (
     settled_by text,
     note text,
     CONSTRAINT task_check CHECK (((settled_at IS NULL) = (settled_by IS NULL))),
-    CONSTRAINT task_kind_check CHECK ((kind = ANY (ARRAY['stuck'::text, 'refused'::text, 'mismatch'::text, 'unclear'::text, 'refund_failed'::text, 'dispute'::text, 'dispute_lost'::text, 'difference'::text])))
+    CONSTRAINT task_kind_check CHECK ((kind = ANY (ARRAY['stuck'::text, 'refused'::text, 'mismatch'::text, 'unclear'::text, 'refund_failed'::text, 'dispute'::text, 'dispute_lost'::text, 'difference'::text, 'mail'::text, 'not_set_up'::text])))
 );
 
 ALTER TABLE data.dispute ALTER COLUMN dispute_id ADD GENERATED ALWAYS AS IDENTITY (
@@ -491,6 +491,8 @@ CREATE INDEX hold_line_paid ON data.hold_line USING btree (buyer, item_id) WHERE
 CREATE INDEX hold_line_sold ON data.hold_line USING btree (item_id) WHERE ((state = 'paid'::text) IS TRUE);
 
 CREATE INDEX mail_due ON data.mail USING btree (next_try) WHERE ((done_at IS NULL) AND (NOT stuck));
+
+CREATE INDEX mail_stuck ON data.mail USING btree (mail_id) WHERE ((done_at IS NULL) AND stuck);
 
 CREATE INDEX outbox_claimed ON data.outbox USING btree (claimed_by) WHERE (((done_at IS NULL) AND (claimed_by IS NOT NULL)) IS TRUE);
 

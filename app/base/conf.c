@@ -37,6 +37,13 @@ struct source {
 	bool seen[SETTING_MAX];
 };
 
+/* The path for a complaint. What is none may be the secret itself. */
+static const char *
+path_told(const char *path)
+{
+	return path[0] == '/' ? path : "what it names";
+}
+
 /* Stores what the file at path holds, without its final newline. */
 static bool
 file_put(struct conf *conf, const struct setting *setting, const char *path)
@@ -52,13 +59,14 @@ file_put(struct conf *conf, const struct setting *setting, const char *path)
 	}
 	if (!stream || ferror(stream)) {
 		setting_refuse(conf, "%s.%s_file: cannot read %s: %s",
-		    setting_section(setting), setting_key(setting), path,
-		    strerror(errno));
+		    setting_section(setting), setting_key(setting),
+		    path_told(path), strerror(errno));
 		goto out;
 	}
 	if (text.len == FILE_VALUE_MAX) {
 		setting_refuse(conf, "%s.%s_file: %s is too long",
-		    setting_section(setting), setting_key(setting), path);
+		    setting_section(setting), setting_key(setting),
+		    path_told(path));
 		goto out;
 	}
 	if (text.len && text.data[text.len - 1] == '\n')

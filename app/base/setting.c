@@ -125,7 +125,7 @@ static const struct setting settings[] = {
 	AT(payment.reconcile_minutes), "60", 0, 10080,
 	"between two comparisons with the provider; 0: none"},
 
-    {"mail", "smtp_url", TEXT, OPEN, AT(mail.smtp_url), "", 0, 0,
+    {"mail", "smtp_url", TEXT, SECRET, AT(mail.smtp_url), "", 0, 0,
 	"smtp(s)://user:password@host:port; where mail is handed in"},
     {"mail", "folder", TEXT, OPEN, AT(mail.folder), "", 0, 0,
 	"or a folder that each mail is written into"},
@@ -348,6 +348,8 @@ setting_describe(struct buf *out, const struct setting *setting)
 		    setting->max);
 	else if (setting->flags & REQUIRED && setting->fallback[0] == '\0')
 		buf_str(out, " (required)");
+	if (setting->flags & SECRET)
+		buf_printf(out, "\n# or in a file: %s_file", setting->key);
 	buf_printf(out, "\n%s =%s%s\n", setting->key,
 	    setting->fallback[0] ? " " : "", setting->fallback);
 }

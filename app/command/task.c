@@ -55,6 +55,10 @@ task_result(const struct answer *answer, int64_t task, const char *done)
 		printf("task %lld: %s\n", (long long)task, done);
 		return EXIT_DONE;
 	}
+	if (strcmp(outcome, "mail") == 0) {
+		printf("task %lld: the mail is sent again\n", (long long)task);
+		return EXIT_DONE;
+	}
 	if (strcmp(outcome, "settled") == 0)
 		return command_fail(EXIT_REFUSED,
 		    "task %lld was settled before", (long long)task);

@@ -102,7 +102,8 @@ conf_new() {
 		reconcile_minutes = 60
 
 		[mail]
-		; where mail is handed in, smtp://user:password@host:port
+		; where mail is handed in, smtp://user:password@host:port; or
+		; smtp_url_file, as for every secret
 		smtp_url =
 		; or a folder that each mail is written into, as a file
 		folder =

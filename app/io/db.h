@@ -202,8 +202,8 @@ struct job {
 	enum job_kind kind;
 	int try; /* 1 for the first */
 	int64_t age_s; /* since it was written down */
-	struct buf key, payment_key, hold, session_id, payment_ref, refund_ref,
-	    currency, title, return_url;
+	struct buf key, payment_key, refund_key, hold, session_id, payment_ref,
+	    refund_ref, currency, title, return_url;
 	int64_t number;
 	int64_t amount;
 	int64_t session_expires_at;
@@ -267,8 +267,15 @@ struct job_retry {
 enum db_status
 db_cashier_retry(struct db *db, const struct job *job,
     const struct job_retry *retry, bool *stuck);
+/* key_is_used: the no is kept for the job's key, the next call has a new one. */
 enum db_status
-db_cashier_refused(struct db *db, const struct job *job, const char *error);
+db_cashier_refused(struct db *db, const struct job *job, const char *error,
+    bool key_is_used);
+/* How many calls, but for refunds, wait for a provider that is not set up, and
+ * so are a task; with set_up it is over. */
+enum db_status
+db_cashier_stray(struct db *db, const char *provider, bool set_up,
+    int64_t *waits);
 
 /* operator -------------------------------------------------------------- */
 

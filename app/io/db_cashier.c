@@ -15,6 +15,7 @@ enum job_column {
 	COLUMN_AGE,
 	COLUMN_KEY,
 	COLUMN_PAYMENT_KEY,
+	COLUMN_REFUND_KEY,
 	COLUMN_HOLD,
 	COLUMN_NUMBER,
 	COLUMN_SESSION,
@@ -29,12 +30,12 @@ enum job_column {
 
 static const struct pg_statement statements[] = {
     {"cashier_claim",
-	"select outbox_id, kind, try, age_s, key, payment_key, hold, number, "
-	"session_id, payment_ref, refund_ref, amount, currency, title, "
-	"return_url, session_expires_at "
+	"select outbox_id, kind, try, age_s, key, payment_key, refund_key, "
+	"hold, number, session_id, payment_ref, refund_ref, amount, currency, "
+	"title, return_url, session_expires_at "
 	"from api.cashier_claim($1, $2, $3, $4, $5, $6)",
 	"text,integer,integer,integer,integer,integer",
-	"bigint,text,integer,bigint,text,text,text,bigint,text,text,text,"
+	"bigint,text,integer,bigint,text,text,text,text,bigint,text,text,text,"
 	"bigint,text,text,text,bigint"},
     {"cashier_wait", "select api.cashier_wait($1, $2)", "text,integer",
 	"integer"},
@@ -46,8 +47,10 @@ static const struct pg_statement statements[] = {
     {"cashier_done", "select api.cashier_done($1)", "bigint", "void"},
     {"cashier_retry", "select api.cashier_retry($1, $2, $3, $4)",
 	"bigint,text,bigint,integer", "boolean"},
-    {"cashier_refused", "select api.cashier_refused($1, $2)", "bigint,text",
-	"void"},
+    {"cashier_refused", "select api.cashier_refused($1, $2, $3)",
+	"bigint,text,text", "void"},
+    {"cashier_stray", "select api.cashier_stray($1, $2)", "text,boolean",
+	"bigint"},
     DB_SETTLE_STATEMENT,
 };
 
@@ -72,6 +75,7 @@ job_release(struct job *job)
 {
 	buf_release(&job->key);
 	buf_release(&job->payment_key);
+	buf_release(&job->refund_key);
 	buf_release(&job->hold);
 	buf_release(&job->session_id);
 	buf_release(&job->payment_ref);
@@ -109,6 +113,7 @@ job_list_read(const struct job_list *jobs, size_t i, struct job *job)
 	job->age_s = pg_int(rows, i, COLUMN_AGE);
 	job_text(&job->key, pg_value(rows, i, COLUMN_KEY));
 	job_text(&job->payment_key, pg_value(rows, i, COLUMN_PAYMENT_KEY));
+	job_text(&job->refund_key, pg_value(rows, i, COLUMN_REFUND_KEY));
 	job_text(&job->hold, pg_value(rows, i, COLUMN_HOLD));
 	job->number = pg_int(rows, i, COLUMN_NUMBER);
 	job_text(&job->session_id, pg_value(rows, i, COLUMN_SESSION));
@@ -262,13 +267,29 @@ db_cashier_retry(struct db *db, const struct job *job,
 }
 
 enum db_status
-db_cashier_refused(struct db *db, const struct job *job, const char *error)
+db_cashier_refused(struct db *db, const struct job *job, const char *error,
+    bool key_is_used)
 {
-	const char *more[] = {error};
+	const char *more[] = {error, key_is_used ? buf_text(&job->key) : NULL};
 	struct pg_rows *rows = NULL;
 	enum db_status status =
-	    job_record(db, "cashier_refused", job, more, 1, &rows);
+	    job_record(db, "cashier_refused", job, more, 2, &rows);
 
 	pg_rows_free(rows);
 	return status;
+}
+
+enum db_status
+db_cashier_stray(struct db *db, const char *provider, bool set_up,
+    int64_t *waits)
+{
+	const char *values[2] = {provider, set_up ? "t" : "f"};
+	struct pg_rows *rows;
+	enum db_status status = db_call(db, "cashier_stray", values, 2, &rows);
+
+	if (status != DB_OK)
+		return status;
+	*waits = pg_int(rows, 0, 0);
+	pg_rows_free(rows);
+	return DB_OK;
 }

@@ -198,6 +198,21 @@ pg_drop_closed(struct pg *pg)
 	}
 }
 
+/* Why there is no connection. libpq repeats an address that it cannot read, in
+ * parts or whole, and with it the password. */
+static const char *
+pg_connect_error(const struct pg *pg)
+{
+	const char *url = pg->options.url;
+	PQconninfoOption *parts = PQconninfoParse(url, NULL);
+	/* A name alone is one, too. */
+	bool read = parts != NULL || strpbrk(url, "=:") == NULL;
+
+	PQconninfoFree(parts);
+	return read ? PQerrorMessage(pg->conn)
+		    : "database.url is no connection string";
+}
+
 /* A new connection with all that it needs. */
 static enum pg_status
 pg_connect_now(struct pg *pg)
@@ -213,7 +228,7 @@ pg_connect_now(struct pg *pg)
 	PQsetNoticeProcessor(pg->conn, pg_notice, NULL);
 	if (PQstatus(pg->conn) != CONNECTION_OK ||
 	    PQsetnonblocking(pg->conn, 1) != 0) {
-		pg_fail(pg, "", PQerrorMessage(pg->conn));
+		pg_fail(pg, "", pg_connect_error(pg));
 		return PG_DOWN;
 	}
 	status = pg_session_open(pg);

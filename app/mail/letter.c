@@ -42,6 +42,8 @@ static const struct template templates[] = {
     {"mail/task_dispute.txt", TASK},
     {"mail/task_dispute_lost.txt", TASK},
     {"mail/task_difference.txt", TASK},
+    {"mail/task_mail.txt", TASK},
+    {"mail/task_not_set_up.txt", TASK},
     {"mail/task_facts.txt", FACTS},
 };
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* As many as letter.c has in its table. */
-#define LETTERS 22
+#define LETTERS 24
 
 struct letters {
 	struct buf text[LETTERS];

@@ -88,7 +88,8 @@ enum act {
 	ACT_END,
 	/*
 	 * Refunds. Looks first for one that exists when it is not the first
-	 * try, and when the key may have been forgotten (caps.idem_ttl_s).
+	 * try, when the key may have been forgotten (caps.idem_ttl_s), and
+	 * when it is not the refund's first.
 	 */
 	ACT_REFUND,
 	/*
@@ -111,6 +112,11 @@ struct call {
 	enum act act;
 	struct str key; /* Idempotency-Key, stored before */
 	struct str payment_key; /* of the payment that the call is about */
+	/*
+	 * Of the refund that it is about: its name in the metadata. Another
+	 * than key when the provider has said no under that; "": key.
+	 */
+	struct str refund_key;
 	struct str hold;
 	int64_t number; /* the order's number */
 	struct str session_id;
@@ -134,6 +140,11 @@ struct call_outcome {
 	struct buf url; /* of the pay page; never logged */
 	struct buf state; /* of a refund: pending, succeeded, failed */
 	struct buf error; /* one line for the operator; no secret in it */
+	/*
+	 * The provider has said no, and keeps that as its answer to the key:
+	 * whoever asks again, when the reason is gone, needs a new one.
+	 */
+	bool key_is_used;
 	struct buf body; /* the news, as an event's body */
 	struct event_reader *reader; /* list: the page's items, as events */
 	struct buf cursor; /* list: where the next page begins; empty: none */
@@ -163,6 +174,13 @@ struct work {
 	enum call_result result;
 	struct call_outcome outcome;
 };
+
+/* The refund's name: refund_key, or else key. */
+struct str
+call_refund_key(const struct call *call);
+/* Whether the call's key is another than its refund had at first. */
+bool
+call_has_new_key(const struct call *call);
 
 /* How fast it may be asked; from the settings. */
 struct provider_pace {

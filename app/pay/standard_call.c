@@ -193,6 +193,9 @@ standard_answer(struct work *work)
 
 	buf_reset(&work->outcome.error);
 	work->result = status_judge(answer->status);
+	/* A signature that is not taken is no answer to what was asked. */
+	work->outcome.key_is_used |= work->result == CALL_REFUSED &&
+	    work->stage == STAGE_SENT && answer->status != 401;
 	if (work->result == CALL_DONE && doc &&
 	    json_root(doc)->type == JSON_OBJECT)
 		return doc;

@@ -18,7 +18,7 @@ refund_ask(struct work *work)
 		standard_text(&question, "refund", call->refund_ref);
 	} else {
 		standard_text(&question, "payment", call->payment_ref);
-		standard_text(&question, "key", call->key);
+		standard_text(&question, "key", call_refund_key(call));
 	}
 	return standard_ask(work, &question);
 }
@@ -32,7 +32,7 @@ refund_send(struct work *work)
 	    .endpoint = ENDPOINT_REFUND,
 	};
 
-	standard_ours(&question, call, call->key);
+	standard_ours(&question, call, call_refund_key(call));
 	standard_text(&question, "payment", call->payment_ref);
 	standard_number(&question, "amount", call->amount);
 	standard_text(&question, "currency", call->currency);
@@ -59,7 +59,7 @@ refund_strange(const struct call *call, const struct json *refund)
 	const struct json *key = json_get(refund, "key");
 	int64_t n;
 
-	if (key && !str_equal(json_text(key), call->key))
+	if (key && !str_equal(json_text(key), call_refund_key(call)))
 		return "it answers with a refund of another key; look at the "
 		       "provider before asking again";
 	if (payment && !str_equal(json_text(payment), call->payment_ref))

@@ -252,6 +252,20 @@ answer_alarm(const struct work *work)
 	}
 }
 
+/*
+ * Whether this no is kept for the key that was asked under. None is of a key of
+ * ours that is not taken, nor of one that is in use; looks have no key.
+ */
+static bool
+answer_is_kept(const struct work *work, enum call_result result)
+{
+	int status = work->http.answer.status;
+
+	return result == CALL_REFUSED && status >= 400 && status <= 499 &&
+	    status != 401 && status != 409 && status != 424 && status != 429 &&
+	    (work->stage == STRIPE_SENT || work->stage == STRIPE_SENT_AGAIN);
+}
+
 enum call_result
 stripe_judge(struct work *work)
 {
@@ -260,6 +274,7 @@ stripe_judge(struct work *work)
 	buf_reset(&work->outcome.error);
 	if (result == CALL_DONE)
 		return result;
+	work->outcome.key_is_used |= answer_is_kept(work, result);
 	error_describe(work);
 	answer_alarm(work);
 	return result;

@@ -66,7 +66,7 @@ refund_fit(const struct json *refund, const struct call *call)
 		return FIT_NONE;
 	if (key.len == 0)
 		fit = refund_fit_old(refund, call, failed);
-	else if (!str_equal(key, call->key))
+	else if (!str_equal(key, call_refund_key(call)))
 		return FIT_NONE;
 	if (state && refund_has_id(refund))
 		return fit;
@@ -101,7 +101,7 @@ refund_take(struct work *work, const struct json *refund)
 
 	if (refund_fit(refund, work->call) == FIT_STRANGE)
 		return stripe_lacks(work, "the state of the refund");
-	if (str_equal(key, work->call->key) &&
+	if (str_equal(key, call_refund_key(work->call)) &&
 	    refund_differs(refund, work->call)) {
 		stripe_refuse(work, other_amount);
 		return CALL_REFUSED;
@@ -190,7 +190,7 @@ refund_send(struct work *work)
 	stripe_field_int(&form, "amount", call->amount);
 	/* Never "fraudulent": that blocks the buyer's card and address. */
 	stripe_field(&form, "reason", str_of("requested_by_customer"));
-	stripe_field_metadata(&form, "metadata", call, call->key);
+	stripe_field_metadata(&form, "metadata", call, call_refund_key(call));
 	stripe_post(work, ENDPOINT_REFUND, "/v1/refunds", str_view(&form));
 	buf_release(&form);
 	return true;

@@ -4,10 +4,22 @@
  */
 #include "pay/provider.h"
 
+struct str
+call_refund_key(const struct call *call)
+{
+	return call->refund_key.len ? call->refund_key : call->key;
+}
+
+bool
+call_has_new_key(const struct call *call)
+{
+	return !str_equal(call_refund_key(call), call->key);
+}
+
 bool
 work_may_be_done(const struct work *work)
 {
-	return work->call->try > 1 ||
+	return work->call->try > 1 || call_has_new_key(work->call) ||
 	    work->call->age_s >= work->provider->caps.idem_ttl_s - CALL_LATE_S;
 }
 

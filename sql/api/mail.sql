@@ -3,8 +3,10 @@
 -- outside any transaction, and what came of it is recorded. Killed in between,
 -- it goes out again under the same Message-ID.
 --
--- Locks: mail rows alone, always the last. Whoever owes a mail has the hold or
--- task of it locked already; the courier reads those without locks.
+-- Locks: mail rows, the last of what they are about: whoever owes a mail has the
+-- hold or task of it locked already, and the courier reads those without locks.
+-- Mail that is given up is a matter of its own: that row, then its task. Whoever
+-- settles that locks it, and then such mail alone as was given up before.
 
 -- Owes the buyer of a hold a mail of this kind, once for each refund that it
 -- is about (p_refund_id may be NULL); nothing when the buyer left no address.
@@ -25,7 +27,8 @@ end
 $$;
 
 -- Owes the operator a mail about a task; once more, as a new mail, when the
--- matter has come up again after that was done.
+-- matter has come up again. One that is being sent at this moment tells of what
+-- was before: its tries begin again, so that what comes of it does not count.
 create function api.mail_operator(p_task_id bigint) returns void
 language plpgsql as $$
 begin
@@ -33,11 +36,8 @@ begin
     values ('task', p_task_id, clock_timestamp())
     on conflict (task_id) do update
         set try = 0, next_try = clock_timestamp(), stuck = false,
-            last_error = null, created_at = clock_timestamp(), done_at = null
-        where m.done_at is not null or m.stuck;
-    if found then
-        perform pg_notify('lastpair_courier', '');
-    end if;
+            last_error = null, created_at = clock_timestamp(), done_at = null;
+    perform pg_notify('lastpair_courier', '');
 end
 $$;
 
@@ -142,7 +142,7 @@ create function api.courier_sent(p_mail_id bigint) returns void
 language sql security definer set search_path = data, pg_temp
 begin atomic
     update data.mail set done_at = clock_timestamp(), last_error = null
-    where mail_id = p_mail_id and done_at is null;
+    where mail_id = p_mail_id and done_at is null and try > 0;
 end;
 
 -- It could not be handed in: try again in p_delay_ms. After p_tries tries the
@@ -150,24 +150,68 @@ end;
 create function api.courier_retry(
     p_mail_id bigint, p_error text, p_delay_ms bigint, p_tries integer)
 returns boolean
-language sql security definer set search_path = data, pg_temp
-begin atomic
-    update data.mail
+language plpgsql security definer set search_path = data, pg_temp as $$
+declare
+    target mail;
+begin
+    update mail
     set next_try = clock_timestamp() + p_delay_ms * interval '1 ms',
         last_error = left(p_error, 500), stuck = try >= p_tries
-    where mail_id = p_mail_id and done_at is null
-    returning stuck;
-end;
+    where mail_id = p_mail_id and done_at is null and not stuck
+    returning * into target;
+    if target.stuck then
+        perform api.mail_give_up(target);
+    end if;
+    return target.stuck;
+end
+$$;
 
 -- The mail server will not have it, as for an address that there is not: the
 -- row is stuck at once.
 create function api.courier_refused(p_mail_id bigint, p_error text)
 returns void
-language sql security definer set search_path = data, pg_temp
-begin atomic
-    update data.mail set stuck = true, last_error = left(p_error, 500)
-    where mail_id = p_mail_id and done_at is null;
-end;
+language plpgsql security definer set search_path = data, pg_temp as $$
+declare
+    target mail;
+begin
+    update mail set stuck = true, last_error = left(p_error, 500)
+    where mail_id = p_mail_id and done_at is null and not stuck and try > 0
+    returning * into target;
+    if target.mail_id is not null then
+        perform api.mail_give_up(target);
+    end if;
+end
+$$;
+
+-- A mail is not tried any more, and a person is told: of all such mail to
+-- buyers once, of all to the operator once, as many fail for one reason.
+create function api.mail_give_up(p_mail data.mail) returns void
+language plpgsql as $$
+begin
+    perform api.task_add('mail', case when p_mail.hold_id is null
+            then 'mail to the operator' else 'mail to buyers' end,
+        null, null, null, null, format('of %s, perhaps of others, too: %s',
+            coalesce('ord_' || p_mail.hold_id, 'task ' || p_mail.task_id),
+            p_mail.last_error));
+end
+$$;
+
+-- What such a task, which is locked, is about is sent again, or not at all.
+create function api.mail_settle(p_task data.task, p_again boolean)
+returns void
+language plpgsql as $$
+begin
+    update data.mail set stuck = stuck and not p_again,
+        try = case when p_again then 0 else try end,
+        next_try = clock_timestamp(),
+        done_at = case when not p_again then clock_timestamp() end
+    where stuck and done_at is null and p_task.kind = 'mail'
+        and (hold_id is null) = (p_task.subject = 'mail to the operator');
+    if found then
+        perform pg_notify('lastpair_courier', '');
+    end if;
+end
+$$;
 
 -- Nobody has set up mail, or said where the operator's goes: it will not be
 -- sent later either, when its news is old.

@@ -80,9 +80,9 @@ create function api.cashier_claim(
     p_provider text, p_open integer, p_expire integer, p_refund integer,
     p_fetch integer, p_lease_ms integer)
 returns table (outbox_id bigint, kind text, try integer, age_s bigint,
-    key text, payment_key text, hold text, number bigint, session_id text,
-    payment_ref text, refund_ref text, amount bigint, currency text,
-    title text, return_url text, session_expires_at bigint)
+    key text, payment_key text, refund_key text, hold text, number bigint,
+    session_id text, payment_ref text, refund_ref text, amount bigint,
+    currency text, title text, return_url text, session_expires_at bigint)
 language plpgsql security definer set search_path = data, pg_temp as $$
 declare
     -- A clock in a condition would be asked for every call that waits.
@@ -111,7 +111,7 @@ begin
         returning o.*)
     select c.outbox_id, c.kind, c.try,
         extract(epoch from moment - c.created_at)::bigint, c.key, p.key,
-        h.id, h.hold_id, p.session_id, p.payment_ref, r.refund_ref,
+        r.key, h.id, h.hold_id, p.session_id, p.payment_ref, r.refund_ref,
         case c.kind when 'refund' then r.amount else p.amount end,
         p.currency, p.title, p.return_url,
         extract(epoch from p.session_expires_at)::bigint
@@ -353,15 +353,30 @@ begin
 end
 $$;
 
--- The provider has said no for good.
-create function api.cashier_refused(p_outbox_id bigint, p_error text)
+-- The provider has said no for good. p_key: it keeps that as its answer to this
+-- key, so whoever has the call made again, when the reason is gone, makes it
+-- under a new one. NULL: it is not known what came of the key, which stays:
+-- under a new one the same might be done twice.
+create function api.cashier_refused(
+    p_outbox_id bigint, p_error text, p_key text default null)
 returns void
 language plpgsql security definer set search_path = data, pg_temp as $$
 begin
     perform api.cashier_lock(p_outbox_id);
+    update outbox set key = api.outbox_key_after(p_key)
+    where outbox_id = p_outbox_id and key = p_key and done_at is null;
     perform api.cashier_give_up(p_outbox_id, 'refused', p_error);
 end
 $$;
+
+-- The key after this one. A number alone would be that of the order's next
+-- refund. What a refund is known by, in the metadata, stays its own key.
+create function api.outbox_key_after(p_key text) returns text
+language sql immutable
+return case when p_key ~ '-again-[0-9]+$'
+    then regexp_replace(p_key, '[0-9]+$', '')
+        || substring(p_key from '[0-9]+$')::integer + 1
+    else p_key || '-again-2' end;
 
 -- Locks what a call is about before the call: a task that is written down
 -- points at its hold, and so locks it, too.

@@ -1,5 +1,8 @@
 -- What waits for a person: each matter once, until somebody says how it was
--- settled. The operator is told by mail when one is written down.
+-- settled. The operator is told by mail when one is written down, and again when
+-- it comes up again after somebody has settled it: that is news, as whoever
+-- settled it thinks that it is over. What is open is told once, whatever else
+-- happens in it. That the operator's mail fails is on the list alone.
 
 -- Writes a matter down; again only if it was settled meanwhile. Idempotent by
 -- kind and subject.
@@ -19,9 +22,10 @@ begin
         set settled_at = null, settled_by = null, detail = excluded.detail,
             created_at = clock_timestamp()
         where t.settled_at is not null
-            and t.kind in ('stuck', 'refused', 'difference')
+            and t.kind in ('stuck', 'refused', 'difference', 'mail',
+                'not_set_up')
     returning task_id into made;
-    if made is not null then
+    if made is not null and p_subject <> 'mail to the operator' then
         perform api.mail_operator(made);
     end if;
 end
@@ -53,7 +57,8 @@ begin atomic
     where p_all or t.settled_at is null;
 end;
 
--- A person has dealt with it: done, no-such-task, settled (before).
+-- A person has dealt with it: done, no-such-task, settled (before). Mail that it
+-- is about is not sent any more.
 create function api.task_settle(p_task bigint, p_note text, p_by text)
 returns text
 language plpgsql security definer set search_path = data, pg_temp as $$
@@ -69,13 +74,15 @@ begin
     update task set settled_at = clock_timestamp(), settled_by = p_by,
         note = p_note
     where task_id = p_task;
+    perform api.mail_settle(target, false);
     return 'done';
 end
 $$;
 
--- Makes a call once more that was given up, under the same key: done,
--- no-such-task, settled (before), not-a-call (nothing to call for). Locks the
--- call, then the task.
+-- Makes a call once more that was given up, under its key, which is a new one
+-- if the provider has said no under the one before; or sends mail again that
+-- was: done, mail (sent again), no-such-task, settled (before), not-a-call
+-- (nothing to call for). Locks the call, then the task, then such mail.
 create function api.task_retry(p_task bigint, p_by text) returns text
 language plpgsql security definer set search_path = data, pg_temp as $$
 declare
@@ -89,15 +96,20 @@ begin
     elsif target.settled_at is not null then
         return 'settled';
     end if;
-    update outbox set stuck = false, try = 0, next_try = clock_timestamp()
-    where outbox_id = target.outbox_id and stuck and done_at is null;
-    if not found then
-        return 'not-a-call';
+    if target.kind = 'mail' then
+        perform api.mail_settle(target, true);
+    else
+        update outbox set stuck = false, try = 0, next_try = clock_timestamp()
+        where outbox_id = target.outbox_id and stuck and done_at is null;
+        if not found then
+            return 'not-a-call';
+        end if;
+        perform pg_notify('lastpair_cashier', '');
     end if;
     update task set settled_at = clock_timestamp(), settled_by = p_by,
-        note = 'called again'
+        note = case target.kind when 'mail' then 'sent again'
+            else 'called again' end
     where task_id = p_task;
-    perform pg_notify('lastpair_cashier', '');
-    return 'done';
+    return case target.kind when 'mail' then 'mail' else 'done' end;
 end
 $$;

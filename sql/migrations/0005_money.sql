@@ -122,7 +122,9 @@ create table data.task (
         'refund_failed',    -- the buyer must be paid another way
         'dispute',          -- answer the bank in time
         'dispute_lost',
-        'difference')),     -- the provider's books say something else
+        'difference',       -- the provider's books say something else
+        'mail',             -- that could not be sent
+        'not_set_up')),     -- a provider that calls wait for
     -- What it is about, once for each kind: a call's, an event's key.
     subject text not null,
     hold_id bigint references data.hold,
@@ -162,6 +164,8 @@ create unique index mail_once on data.mail (hold_id, kind,
     coalesce(refund_id, 0)) where hold_id is not null;
 create index mail_due on data.mail (next_try)
     where done_at is null and not stuck;
+create index mail_stuck on data.mail (mail_id)
+    where done_at is null and stuck;
 
 -- What was only to be seen by looking becomes a task. A dispute counts as open:
 -- the news of its end, if it came, is in the inbox and can be replayed. Its

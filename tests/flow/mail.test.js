@@ -195,6 +195,17 @@ test("a mail server: takes, is busy, refuses, loses the answer", async () => {
 			assert.deepEqual([stuck, tries], [true, 1]);
 			assert.equal(why,
 				`status 550 to RCPT: 550 no ${refused} here`);
+			// Somebody is told, and can have it sent again.
+			const list = await shop.lastpair("task", "list", "--json");
+			const { task } = list.json().find(({ kind }) => kind === "mail");
+			const told = await until("the operator is told", () =>
+				server.mails.find(({ subject }) => subject ===
+					"Mail to a buyer could not be sent: mail to buyers"));
+			assert.match(told.text, new RegExp(`task retry ${task}\n`));
+			const again = await shop.lastpair("task", "retry", String(task));
+			assert.match(again.out, /the mail is sent again\n$/);
+			await row(holds[refused], "paid", "m.done_at is not null");
+			assert.equal(taken(refused).length, 1);
 		});
 	} finally {
 		await server.stop();

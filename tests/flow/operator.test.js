@@ -256,6 +256,11 @@ test("task retry makes a call again that was given up; settle says how",
 		await done("task", "retry", String(task.task));
 		await turns(buyer, hold, "refunded");
 		assert.equal((await provider.refunds(intent)).length, 1);
+		// What became of it was not known: the key is the same.
+		assert.deepEqual((await sql().rows(`select key
+			from sandbox_data.idempotency
+			where key like 'refund-${hold}%'`)).map(({ key }) => key),
+		[`refund-${hold}`]);
 		assert.match(await refused(1, "task", "retry", String(task.task)),
 			/settled before/);
 		const all = (await done("task", "list", "--all", "--json")).json();
@@ -264,6 +269,33 @@ test("task retry makes a call again that was given up; settle says how",
 		assert.ok(over.settled_by.length > 0);
 		await shop.audit();
 	});
+
+// The bank looked into it, and we were not told: the provider's no is stored
+// under the refund's key, and stays its answer for a day.
+test("task retry of a call that was refused takes a new key", async () => {
+	const { hold, buyer, intent } = await paid({ total: 1 });
+	await provider.fault("delivery", "drop");
+	const { dispute } = await provider.dispute(intent);
+	await done("order", "refund", hold, "--yes");
+	const task = await until("the call is refused", async () =>
+		(await done("task", "list", "--json")).json()
+			.find(({ kind, hold: of }) => kind === "refused" && of === hold));
+	assert.match(task.detail, /charge_disputed/);
+	await provider.closeDispute(dispute, "won");
+	await provider.noFaults();
+	assert.deepEqual(await provider.refunds(intent), []);
+	await done("task", "retry", String(task.task));
+	await turns(buyer, hold, "refunded");
+	const there = await provider.refunds(intent);
+	assert.deepEqual(there.map(({ metadata }) => metadata.key),
+		[`refund-${hold}`]);
+	const keys = await sql().rows(`select key, status
+		from sandbox_data.idempotency where key like 'refund-${hold}%'
+		order by key`);
+	assert.deepEqual(keys.map(({ key, status }) => [key, status]), [
+		[`refund-${hold}`, 400], [`refund-${hold}-again-2`, 200]]);
+	await shop.audit();
+});
 
 test("task settle needs a note, and keeps it", async () => {
 	const { hold } = await payable({ total: 1 });

@@ -11,7 +11,7 @@ select 'lastpair_' || role, function from (values
     ('sweeper', '{sweep}'),
     ('cashier', '{cashier_claim,cashier_wait,cashier_opened,cashier_expired,
         cashier_done,cashier_refunded,cashier_retry,cashier_refused,
-        payment_settle}'),
+        cashier_stray,payment_settle}'),
     ('cashier', '{reconcile_begin,reconcile_page,reconcile_compare,
         reconcile_next,reconcile_heard,reconcile_finish,reconcile_release,
         reconcile_show}'),

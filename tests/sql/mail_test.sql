@@ -1,7 +1,7 @@
 -- Mail: who is owed which, when it is over, and what the courier does with it.
 begin;
 \ir lib/fixture.sql
-select plan(59);
+select plan(78);
 
 -- A hold of somebody who left an address, with an open pay page; buyer n.
 create function t.mailed(n integer, sku text, qty bigint default 1)
@@ -165,7 +165,9 @@ update data.mail set next_try = clock_timestamp() where done_at is null;
 select is((select try from t.carry()), 2, 'once more');
 select is(api.courier_retry(mail_id, repeat('x', 600), 0, 2), true,
     'that was the last') from t.tried;
-select is_empty('select * from t.carry()', 'it is not claimed any more');
+select is((select string_agg(concat_ws(' ', kind, doc->'task'->>'kind',
+        doc->'task'->>'subject'), ',') from t.carry()),
+    'task mail mail to buyers', 'it is not claimed any more: a person is told');
 select is((select length(last_error) || ' ' || stuck from data.mail
     join t.tried using (mail_id)), '500 true', 'what it said is kept');
 
@@ -178,6 +180,57 @@ select is((select string_agg(concat_ws(' ', stuck, m.done_at is not null,
         last_error), ', ' order by m.mail_id) from data.mail m
     join data.hold h using (hold_id) where h.id in (t.hid(9), t.hid(10))),
     't f no such person, f t no mail is set up', 'refused, and void');
+
+-- Mail that is given up waits for a person.
+create function t.matters() returns text language sql
+return (select string_agg(subject || ': ' || detail, ', ' order by task_id)
+    from data.task where kind = 'mail' and settled_at is null);
+create function t.matter(which text) returns bigint language sql
+return (select task_id from data.task where subject = which);
+select is(t.matters(), format('mail to buyers: of ord_%s, perhaps of others, '
+        'too: %s', hold_id, repeat('x', 500)), 'all mail to buyers is one')
+from data.hold where id = t.hid(8);
+select is((select count(*) from data.mail m join data.task t using (task_id)
+    where t.kind = 'mail'), 1::bigint, 'which is told once');
+select is(api.task_retry(t.matter('mail to buyers'), 'ann'), 'mail',
+    'task_retry: mail');
+select is(t.matters(), null, 'nothing waits');
+select is((select string_agg(recipient || ' ' || try, ',' order by mail_id)
+    from t.carry()), 'b8@buyer.test 1,b9@buyer.test 1',
+    'all that was given up is tried again, from the first try');
+select api.courier_sent(mail_id) from data.mail m join data.hold h
+    using (hold_id) where h.id = t.hid(8);
+select api.courier_refused(mail_id, 'no such person') from data.mail m
+    join data.hold h using (hold_id) where h.id = t.hid(9);
+select is(t.matters(), format('mail to buyers: of ord_%s, perhaps of others, '
+    'too: no such person', hold_id), 'in vain: it is open again')
+from data.hold where id = t.hid(9);
+create table t.retold as select * from t.carry();
+select is((select doc->'task'->>'kind' from t.retold), 'mail',
+    'and told again');
+-- The operator's own mail fails: on the list, and not by mail.
+select api.courier_retry(mail_id, 'no server', 0, 1) from t.retold;
+select matches(t.matters(), '^mail to buyers: .*, mail to the operator: of '
+    'task [0-9]+, perhaps of others, too: no server$', 'it is on the list');
+select is_empty('select * from t.carry()', 'and no mail tells of it');
+select is(api.task_retry(t.matter('mail to the operator'), 'ann'), 'mail',
+    'that is sent again');
+select is((select string_agg(doc->'task'->>'subject', ',') from t.carry()),
+    'mail to buyers', 'and not what buyers are owed');
+select api.courier_refused(mail_id, 'unknown') from t.retold;
+select is(api.task_settle(t.matter('mail to the operator'), 'n', 'ann'),
+    'done', 'settled');
+select is(api.task_settle(t.matter('mail to buyers'), 'wrote a letter', 'ann'),
+    'done', 'by hand');
+select t.mailed(11, 'I'); select t.event('e11', 'paid', 11);
+select api.courier_refused(mail_id, 'full') from t.carry();
+select is(api.task_retry(t.matter('mail to buyers'), 'ann'), 'mail',
+    'another one, later');
+select is((select string_agg(coalesce(recipient, kind), ',') from t.carry()),
+    'b11@buyer.test', 'what was settled before is not sent');
+update data.mail set done_at = clock_timestamp() where done_at is null;
+select is(api.task_settle(t.matter('mail to buyers'), 'n', 'ann'), 'settled',
+    'all is over');
 
 -- A matter that comes up again is told again.
 select api.task_add('difference', 'books 1', null, null, null, null, 'a');
@@ -192,6 +245,19 @@ create table t.second as select * from t.carry();
 select is((select doc->'task'->>'detail' from t.second), 'c', 'and again');
 select isnt((select doc->>'mail' from t.second),
     (select doc->>'mail' from t.first), 'as another mail');
+-- Also while it is being sent.
+select api.task_settle((doc->'task'->>'task')::bigint, 'n', 'ann')
+from t.second;
+select api.task_add('difference', 'books 1', null, null, null, null, 'd');
+select api.courier_sent(mail_id) from t.second;
+select api.courier_refused(mail_id, 'no') from t.second;
+create table t.third as select * from t.carry();
+select is((select doc->'task'->>'detail' from t.third), 'd',
+    'the news is not taken for what was being sent');
+select isnt((select doc->>'mail' from t.third),
+    (select doc->>'mail' from t.second), 'but is another mail');
+select api.courier_sent(mail_id) from t.third;
+select is_empty('select * from t.carry()', 'which is sent once');
 select t.clean();
 select * from finish();
 rollback;

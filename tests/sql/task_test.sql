@@ -2,7 +2,7 @@
 -- by somebody; and calls that are made once more.
 begin;
 \ir lib/fixture.sql
-select plan(45);
+select plan(67);
 grant usage on schema t to lastpair_operator;
 
 -- A hold that is paid late, its unit gone: its refund is owed.
@@ -99,6 +99,50 @@ select is(t.tasks(), null, 'it is off the list');
 select is(json_array_length(api.task_list(true)::json), 2,
     'but still to be found');
 
+-- What the provider has said no to is called again under a new key; the
+-- refund has its name all the same.
+create function t.due_key(n integer) returns text language sql
+return (select concat_ws(' ', try, key, refund_key) from t.claim()
+    where kind = 'refund' and hold = t.hid(n));
+create function t.again(n integer) returns text language sql
+return (select api.task_retry(task_id, 'ann') from data.task
+    where outbox_id = t.call(n, 'refund') and settled_at is null);
+create function t.no(n integer, key text) returns void language sql
+return api.cashier_refused(t.call(n, 'refund'), 'no', key);
+select t.late(4);
+select is(t.due_key(4), format('1 refund-%s refund-%1$s', t.hid(4)),
+    'a refund is due');
+select t.no(4, 'refund-' || t.hid(4)), t.no(4, 'refund-' || t.hid(4));
+select is(t.again(4), 'done', 'its no is kept under the key');
+select is(t.due_key(4), format('1 refund-%s-again-2 refund-%1$s', t.hid(4)),
+    'so the call has a new one; recorded twice, it has no third');
+select t.no(4, 'refund-' || t.hid(4));
+select is(t.again(4), 'done', 'a no that comes late, of the key before');
+select is(t.due_key(4), format('1 refund-%s-again-2 refund-%1$s', t.hid(4)),
+    'says nothing of this one');
+select t.no(4, format('refund-%s-again-2', t.hid(4))), t.again(4);
+select is(t.due_key(4), format('1 refund-%s-again-3 refund-%1$s', t.hid(4)),
+    'one more no, one more key');
+select t.no(4, null), t.again(4);
+select is(t.due_key(4), format('1 refund-%s-again-3 refund-%1$s', t.hid(4)),
+    'what was not asked under it leaves the key');
+select api.cashier_retry(t.call(4, 'refund'), 'no answer', 0, 1), t.again(4);
+select is(t.due_key(4), format('1 refund-%s-again-3 refund-%1$s', t.hid(4)),
+    'and so does what is not known');
+-- Not by a person's word alone: the bank was asked, and has decided.
+select t.no(4, format('refund-%s-again-3', t.hid(4)));
+select t.dispute_event('d0', 'pi_4', 'open');
+select is(t.due_key(4), null, 'the bank looks into it');
+select t.dispute_event('d0w', 'pi_4', 'won');
+select is(t.due_key(4), format('1 refund-%s-again-4 refund-%1$s', t.hid(4)),
+    'and leaves us the money: sent, under a new key');
+select t.refund_event('r4', 'pi_4', 're_4', 'succeeded', 2500,
+    'refund-' || t.hid(4));
+select is((select state from data.refund where refund_ref = 're_4'
+    and key is not null), 'succeeded', 'the event finds it by its name');
+select api.task_settle(task_id, 'over', 'ann') from data.task
+where kind = 'dispute' and settled_at is null;
+
 -- What is no call cannot be called.
 select t.take(10, 10, 'L1'), t.item('M', 1);
 select t.take(11, 11, 'M'); select t.open(11, 11);
@@ -126,6 +170,43 @@ select is(t.tasks(), 'mismatch,refused,refused',
     'a page that cannot be ended');
 select t.event('e20', 'expired', 20);
 select is(t.tasks(), 'mismatch,refused', 'has come to its end by itself');
+
+-- Calls to a provider that is not set up any more, but for refunds.
+create function t.unset() returns text language sql
+return (select string_agg(subject || ': ' || detail, ',') from data.task
+    where kind = 'not_set_up' and settled_at is null);
+select is(api.cashier_stray('standard', false), 0::bigint, 'none waits');
+select is(t.unset(), null, 'which is nobody''s matter');
+select t.take(30 + n, 30 + n, 'U'), t.start(30 + n, 30 + n)
+from (select t.item('U', 9)) i cross join generate_series(1, 3) n;
+update data.payment p set provider = 'standard' from data.hold h
+where h.hold_id = p.hold_id and h.id = any (array[t.hid(31), t.hid(32)]);
+select is(api.cashier_stray('standard', false), 0::bigint,
+    'what has just become due may be somebody''s');
+update data.outbox set next_try = next_try - interval '61 s'
+where kind = 'open';
+select is(api.cashier_stray('standard', false), 2::bigint, 'two wait');
+select is(t.unset(), 'provider standard: no settings for standard: 2 calls '
+    'wait (open a page 2, end a page 0, look at a payment 0)',
+    'a person is told');
+update data.payment p set provider = 'standard' from data.hold h
+where h.hold_id = p.hold_id and h.id = t.hid(33);
+select api.cashier_stray('standard', false);
+select matches(t.unset(), ': 3 calls', 'of as many as there are');
+select api.task_settle(task_id, 'looked there', 'ann') from data.task
+where kind = 'not_set_up';
+select is(api.cashier_stray('standard', false), 3::bigint, 'they wait still');
+select is(t.unset(), null, 'but somebody knows of them');
+update data.outbox set created_at = clock_timestamp()
+where outbox_id = t.call(31, 'open');
+select api.cashier_stray('standard', false);
+select matches(t.unset(), ': 3 calls', 'of a later one nobody does');
+select is(api.cashier_stray('standard', true), 0::bigint,
+    'set up again: they go out');
+select is(t.unset(), null, 'and nobody is needed');
+update data.outbox set done_at = clock_timestamp()
+where outbox_id = any (array[t.call(31, 'open'), t.call(32, 'open'),
+    t.call(33, 'open')]);
 
 -- The same fact in several events is one matter.
 select t.dispute_event('d1', 'pi_2', 'open');

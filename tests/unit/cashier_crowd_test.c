@@ -134,6 +134,54 @@ pages_do_not_wait_for_ends(void **state)
 		assert_in_range(rows[i].done_ms - 1005000, 0, 700);
 }
 
+/* Whatever kind it is that gets no answer. */
+static void
+money_back_does_not_wait_for_ends_and_looks(void **state)
+{
+	static const enum job_kind kinds[] = {JOB_EXPIRE, JOB_FETCH};
+
+	for (size_t k = 0; k < 3; k++) {
+		setup(NULL);
+		for (int i = 0; i < 200; i++)
+			row_add(kinds[k < 2 ? k : (size_t)i % 2])->frozen = 1;
+		for (int i = 0; i < 10; i++)
+			row_add(JOB_REFUND)->due_ms += 5000;
+		stop_ms = fake_ms + 20000;
+		run();
+		for (size_t i = 200; i < 210; i++)
+			assert_in_range(rows[i].done_ms - 1005000, 0, 1300);
+		buf_reset(&seen);
+	}
+	/* Nor they for it: half of what is not kept for pages. */
+	setup(NULL);
+	for (int i = 0; i < 200; i++)
+		row_add(JOB_REFUND)->frozen = 1;
+	for (int i = 0; i < 10; i++)
+		row_add(JOB_EXPIRE)->due_ms += 5000;
+	stop_ms = fake_ms + 20000;
+	run();
+	assert_int_equal(rows[11].try + rows[12].try, 1);
+	for (size_t i = 200; i < 210; i++)
+		assert_in_range(rows[i].done_ms - 1005000, 0, 1300);
+}
+
+/* The fewer there are, the less can be kept free; but no kind goes without. */
+static void
+few_slots_serve_all_kinds(void **state)
+{
+	for (int slots = 1; slots <= 9; slots++) {
+		setup(NULL);
+		fake_pace.at_once = slots;
+		for (int i = 0; i < 40; i++)
+			row_add((enum job_kind)(i % JOB_KINDS));
+		run();
+		for (size_t i = 0; i < 40; i++)
+			assert_true(rows[i].done);
+		assert_in_range(flying_most, 1, slots);
+		buf_reset(&seen);
+	}
+}
+
 /* A pace for all together, as every provider but one has it. */
 static void
 money_back_has_the_first_turn(void **state)
@@ -314,6 +362,8 @@ main(void)
 	    TEST(a_slow_call_holds_nobody_up),
 	    TEST(ends_and_refunds_do_not_wait_for_pages),
 	    TEST(pages_do_not_wait_for_ends),
+	    TEST(money_back_does_not_wait_for_ends_and_looks),
+	    TEST(few_slots_serve_all_kinds),
 	    TEST(money_back_has_the_first_turn),
 	    TEST(one_call_at_once_serves_all_kinds),
 	    TEST(no_more_are_claimed_than_there_is_room_for),

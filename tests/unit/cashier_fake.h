@@ -45,6 +45,7 @@ struct row {
 	int frozen; /* tries that get no answer at all */
 	int failures; /* tries that come to nothing */
 	enum call_result result; /* of the try after those */
+	bool key_is_used; /* the provider's no is kept for it */
 	bool locked; /* by another cashier */
 	bool done;
 	bool stuck;
@@ -63,6 +64,7 @@ static int record_failures;
 static bool claim_refused;
 static int64_t last_delay_ms, last_lease_ms, last_claim_ms;
 static int claims;
+static int strays_told; /* looks at a provider that is not set up */
 static char alerts[2048]; /* the lines of level error */
 static char log_lines[65536];
 
@@ -81,7 +83,7 @@ fake_clear(void)
 	record_failures = 0;
 	claim_refused = false;
 	last_delay_ms = last_lease_ms = last_claim_ms = -1;
-	claims = 0;
+	claims = strays_told = 0;
 	alerts[0] = log_lines[0] = '\0';
 }
 
@@ -198,6 +200,7 @@ job_release(struct job *job)
 {
 	buf_release(&job->key);
 	buf_release(&job->payment_key);
+	buf_release(&job->refund_key);
 	buf_release(&job->hold);
 	buf_release(&job->session_id);
 	buf_release(&job->payment_ref);
@@ -280,6 +283,7 @@ job_list_read(const struct job_list *jobs, size_t i, struct job *job)
 	job->amount = 12900;
 	buf_printf(&job->key, "key-%zu", claimed[i]);
 	buf_printf(&job->payment_key, "cs-%zu", claimed[i]);
+	buf_printf(&job->refund_key, "refund-%zu", claimed[i]);
 	buf_printf(&job->hold, "hold-%zu", claimed[i]);
 	buf_str(&job->session_id, "cs_1");
 	buf_printf(&job->payment_ref, "pi_%zu", claimed[i]);
@@ -419,12 +423,29 @@ db_cashier_retry(struct db *db, const struct job *job,
 }
 
 enum db_status
-db_cashier_refused(struct db *db, const struct job *job, const char *error)
+db_cashier_refused(struct db *db, const struct job *job, const char *error,
+    bool key_is_used)
 {
-	enum db_status status = record(job, "refused %s", error);
+	enum db_status status = record(job, "refused %s%s", error,
+	    key_is_used ? ", key is used" : "");
 
 	rows[job->id].stuck = status == DB_OK;
 	return status;
+}
+
+enum db_status
+db_cashier_stray(struct db *db, const char *provider, bool set_up,
+    int64_t *waits)
+{
+	if (is_down())
+		return DB_DOWN;
+	*waits = 0;
+	for (size_t i = 0; i < row_count && !set_up; i++)
+		*waits += rows[i].kind != JOB_REFUND && !rows[i].done &&
+		    !rows[i].stuck && rows[i].due_ms <= fake_ms &&
+		    strcmp(rows[i].provider, provider) == 0;
+	strays_told += set_up ? 0 : 1;
+	return DB_OK;
 }
 
 enum db_status

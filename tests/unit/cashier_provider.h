@@ -194,6 +194,7 @@ fake_end(struct work *work, const struct row *row)
 		return;
 	}
 	work->result = row->result;
+	outcome->key_is_used = row->key_is_used;
 	buf_str(&outcome->id, "id_1");
 	buf_str(&outcome->url, "https://pay.test/c/1");
 	buf_str(&outcome->state, row->news ? row->news : "pending");

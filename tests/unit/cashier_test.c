@@ -188,6 +188,11 @@ a_refusal_is_recorded_and_said(void **state)
 	assert_string_equal(alerts,
 	    "cannot open a session for hold hold-0: status 400\n");
 	assert_int_equal(sent_count, 1);
+	row_add(JOB_REFUND)->result = CALL_REFUSED;
+	rows[1].key_is_used = true;
+	stop_ms = fake_ms + 1000;
+	expect("hold-0 refused status 400\n"
+	       "hold-1 refused status 400, key is used\n");
 }
 
 static void
@@ -266,6 +271,31 @@ refunds_through_a_provider_that_is_gone_are_a_persons(void **state)
 		assert_int_equal(rows[i].stuck, rows[i].kind == JOB_REFUND);
 	assert_non_null(strstr(buf_text(&seen), why));
 	assert_non_null(strstr(alerts, why));
+}
+
+/* It is looked at each minute, and said when there are more. */
+static void
+other_calls_to_a_provider_that_is_gone_are_counted(void **state)
+{
+	static const char three[] = "no settings for standard: 3 calls to it "
+				    "wait\n",
+			  four[] = "no settings for standard: 4 calls to it "
+				   "wait\n";
+	const char *at;
+
+	for (int kind = 0; kind < JOB_KINDS; kind++) {
+		if (kind != JOB_REFUND)
+			row_add((enum job_kind)kind)->provider = "standard";
+	}
+	row_add(JOB_EXPIRE)->provider = "standard";
+	rows[3].born_ms = rows[3].due_ms = fake_ms + 90000;
+	stop_ms = fake_ms + 190000;
+	run();
+	assert_int_equal(strays_told, 4);
+	assert_int_equal(sent_count, 0);
+	at = strstr(alerts, three);
+	assert_ptr_equal(at, alerts);
+	assert_string_equal(at + strlen(three), four);
 }
 
 static void
@@ -360,6 +390,7 @@ main(void)
 	    TEST(an_outcome_that_fails_holds_no_other_up),
 	    TEST(a_locked_order_holds_no_other_up),
 	    TEST(refunds_through_a_provider_that_is_gone_are_a_persons),
+	    TEST(other_calls_to_a_provider_that_is_gone_are_counted),
 	    TEST(an_outcome_is_kept_while_the_database_is_away),
 	    TEST(an_outcome_is_given_up_with_its_lease),
 	    TEST(a_call_without_an_end_is_given_up_with_its_lease),

@@ -77,12 +77,12 @@ return (select outcome from api.payment_start(
 -- What the cashier claims: up to so many of each kind.
 create function t.claim(most integer default 1000, lease integer default 60000)
 returns table (outbox_id bigint, kind text, try integer, key text,
-    payment_key text, hold text, number bigint, session_id text,
-    payment_ref text, refund_ref text, amount bigint)
+    payment_key text, refund_key text, hold text, number bigint,
+    session_id text, payment_ref text, refund_ref text, amount bigint)
 language sql
 begin atomic
-    select c.outbox_id, c.kind, c.try, c.key, c.payment_key, c.hold,
-        c.number, c.session_id, c.payment_ref, c.refund_ref, c.amount
+    select c.outbox_id, c.kind, c.try, c.key, c.payment_key,
+        c.refund_key, c.hold, c.number, c.session_id, c.payment_ref, c.refund_ref, c.amount
     from api.cashier_claim('stripe', most, most, most, most, lease) c;
 end;
 

@@ -1,5 +1,6 @@
 /* base/conf: file, environment, and what stops the start. */
 #include "base/conf.h"
+#include "base/setting.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -364,6 +365,34 @@ a_value_may_lie_in_a_file(void **state)
 	assert_refused(text, "stripe.old_webhook_secret_file: cannot read ");
 }
 
+/* No matter whether it is a secret: mail.smtp_url holds a password, too. */
+static void
+every_value_may_lie_in_a_file(void **state)
+{
+	const struct setting *setting;
+	char text[256], why[256];
+
+	(void)state;
+	for (size_t i = 0; (setting = setting_at(i)); i++) {
+		snprintf(text, sizeof(text), "[%s]\n%s_file = /nonexistent/x\n",
+		    setting_section(setting), setting_key(setting));
+		snprintf(why, sizeof(why),
+		    "%s.%s_file: cannot read "
+		    "/nonexistent/x",
+		    setting_section(setting), setting_key(setting));
+		assert_refused(text, why);
+	}
+}
+
+/* As when the secret itself stands where its file should. */
+static void
+what_is_no_path_is_not_repeated(void **state)
+{
+	(void)state;
+	assert_refused(WHOLE "[mail]\nsmtp_url_file = smtp://a:hush@b\n",
+	    "mail.smtp_url_file: cannot read what it names: No such file");
+}
+
 static void
 control_characters_are_refused(void **state)
 {
@@ -393,6 +422,7 @@ the_described_file_is_read_and_asks_for_the_rest(void **state)
 
 	(void)state;
 	conf_describe(&text);
+	assert_non_null(strstr(text.data, "smtp_url_file\nsmtp_url ="));
 	assert_refused(text.data, "server.public_url is missing");
 	assert_int_equal(setenv("LASTPAIR_SERVER_PUBLIC_URL", "http://a", 1),
 	    0);
@@ -424,6 +454,8 @@ main(void)
 	    cmocka_unit_test(environment_goes_before_the_file),
 	    cmocka_unit_test(unknown_variables_of_our_sections_stop_the_start),
 	    cmocka_unit_test(a_value_may_lie_in_a_file),
+	    cmocka_unit_test(every_value_may_lie_in_a_file),
+	    cmocka_unit_test(what_is_no_path_is_not_repeated),
 	    cmocka_unit_test(control_characters_are_refused),
 	    cmocka_unit_test(a_file_that_cannot_be_read_stops_the_start),
 	    cmocka_unit_test(the_described_file_is_read_and_asks_for_the_rest),

@@ -293,6 +293,33 @@ who_does_not_let_us_in_is_down_not_lost(void **state)
 	assert_int_equal(fake.connections, 3);
 }
 
+/* libpq repeats what it cannot read. */
+static void
+a_password_is_not_repeated(void **state)
+{
+	static const char *const urls[] = {
+	    "postgresql://a:hush@[::1]x/db",
+	    "host=/nonexistent password=very hush dbname=x",
+	    "hush=1",
+	};
+	struct pg_options options = {.role = "r", .process = "pg_test"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(urls) / sizeof(urls[0]); i++) {
+		options.url = urls[i];
+		pg = pg_open(&options);
+		assert_int_equal(pg_connect(pg), PG_DOWN);
+		assert_string_equal(pg_error(pg),
+		    "database.url is no connection string");
+		pg_close(pg);
+	}
+	options.url = "host=/nonexistent dbname=x";
+	pg = pg_open(&options);
+	assert_int_equal(pg_connect(pg), PG_DOWN);
+	assert_non_null(strstr(pg_error(pg), "/nonexistent"));
+	pg_close(pg);
+}
+
 #define TEST(f) cmocka_unit_test_teardown(f, teardown)
 
 int
@@ -304,6 +331,7 @@ main(void)
 	    cmocka_unit_test(an_array_element_cannot_end_the_array),
 	    cmocka_unit_test(bytes_travel_as_hex),
 	    cmocka_unit_test(sqlstates_say_what_to_do),
+	    cmocka_unit_test(a_password_is_not_repeated),
 	    TEST(calls_bring_rows_over_one_connection),
 	    TEST(the_servers_own_refusal_is_certain),
 	    TEST(a_row_before_a_refusal_is_no_success),

@@ -65,6 +65,48 @@ a_later_one_is_looked_for_first(void **state)
 	asks("refund.show", ENDPOINT_LOOK, LOOK);
 }
 
+/* A person has it sent again after a no: looked for first, the same data. */
+static void
+a_new_key_is_the_messages_alone(void **state)
+{
+	a_refund_call();
+	call.refund_key = call.key;
+	call.key = str_of("refund-" HOLD "-2-again-2");
+	begin(ACT_REFUND);
+	asks("refund.show", ENDPOINT_LOOK, LOOK);
+	assert_false(answer(200, "{\"refund\":null}"));
+	assert_int_equal(work.endpoint, ENDPOINT_REFUND);
+	assert_true(str_is(header("webhook-id"), "refund-" HOLD "-2-again-2"));
+	assert_non_null(strstr(work.http.request.body.data, SEND));
+	assert_true(answer_with(REFUND, "succeeded"));
+	refund_is("succeeded");
+}
+
+static void
+a_no_that_is_kept_uses_the_key(void **state)
+{
+	static const struct {
+		int status;
+		bool used;
+	} all[] = {{400, true}, {403, true}, {404, true}, {410, true},
+	    {422, true}, {401, false}, {408, false}, {409, false}, {425, false},
+	    {429, false}, {500, false}, {503, false}, {0, false}};
+
+	a_refund_call();
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		begin(ACT_REFUND);
+		assert_true(standard_provider.step(&work));
+		assert_true(answer(all[i].status, "{}"));
+		assert_int_equal(work.outcome.key_is_used, all[i].used);
+	}
+	/* A look is under no key. */
+	call.try = 2;
+	begin(ACT_REFUND);
+	assert_true(standard_provider.step(&work));
+	assert_true(answer(404, "{}"));
+	assert_false(work.outcome.key_is_used);
+}
+
 /* Without a clear answer nothing is sent. */
 static void
 an_unclear_look_sends_nothing(void **state)
@@ -214,6 +256,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(the_first_refund_is_sent_at_once),
 	    TEST(a_later_one_is_looked_for_first),
+	    TEST(a_new_key_is_the_messages_alone),
+	    TEST(a_no_that_is_kept_uses_the_key),
 	    TEST(an_unclear_look_sends_nothing),
 	    TEST(a_look_at_one_takes_no_other),
 	    TEST(another_refund_is_not_ours),

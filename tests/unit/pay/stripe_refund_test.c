@@ -336,6 +336,82 @@ a_key_that_may_be_forgotten_is_not_trusted(void **state)
 	asked_for(1, LOOK);
 }
 
+/* A no is kept under the key before: looked for by the name that it would have
+ * there, then sent under the new key and the old name. */
+static void
+a_new_key_is_the_calls_alone(void **state)
+{
+	call_fill(ACT_REFUND, KEY "-again-2");
+	call.refund_key = str_of(KEY);
+	script_add(200, LIST(""), NULL);
+	script_add(200, OURS("re_1", "succeeded"), NULL);
+	assert_int_equal(run(), CALL_DONE);
+	took("re_1", "succeeded");
+	asked_for(0, LOOK);
+	assert_true(script_header_is(1, "Idempotency-Key: " KEY "-again-2"));
+	assert_string_equal(script_asked[1].body,
+	    "payment_intent=pi_1&amount=12900&reason=requested_by_customer"
+	    "&" METADATA("metadata", KEY));
+	/* It is there after all. */
+	script_add(200, LIST(OURS("re_1", "succeeded")), NULL);
+	assert_int_equal(run(), CALL_DONE);
+	took("re_1", "succeeded");
+	asked_for(2, LOOK);
+}
+
+static void
+a_no_that_is_kept_uses_the_key(void **state)
+{
+	static const struct {
+		const char *should_retry;
+		int status;
+		bool used;
+	} all[] = {
+	    {NULL, 400, true},
+	    {NULL, 402, true},
+	    {NULL, 403, true},
+	    {NULL, 404, true},
+	    {NULL, 422, true},
+	    {NULL, 200, false},
+	    /* Nothing is kept, or nobody knows. */
+	    {NULL, 401, false},
+	    {NULL, 409, false},
+	    {NULL, 424, false},
+	    {NULL, 429, false},
+	    {"false", 409, false},
+	    {"false", 429, false},
+	    {"true", 400, false},
+	    {NULL, 500, false},
+	    {"false", 502, false},
+	    {NULL, 503, false},
+	    {NULL, 0, false},
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		script_clear();
+		script_add(all[i].status, "{}", all[i].should_retry);
+		(void)refund_try(1);
+		assert_int_equal(work.outcome.key_is_used, all[i].used);
+	}
+	/* A look is under no key, whatever it comes to. */
+	script_clear();
+	script_add(403, "{}", NULL);
+	assert_int_equal(refund_try(2), CALL_REFUSED);
+	assert_false(work.outcome.key_is_used);
+	/* The no before it counts. */
+	script_add(400, already, NULL);
+	script_add(200, LIST(""), NULL);
+	assert_int_equal(refund_try(1), CALL_REFUSED);
+	assert_true(work.outcome.key_is_used);
+	/* The key has a 500, the key of this try the no: the look was between. */
+	script_add(200, LIST(""), NULL);
+	script_add(500, "", NULL);
+	script_add(200, LIST(""), NULL);
+	script_add(402, declined, NULL);
+	assert_int_equal(refund_try(2), CALL_REFUSED);
+	assert_true(work.outcome.key_is_used);
+}
+
 static void
 our_failed_refund_is_not_sent_again(void **state)
 {
@@ -456,6 +532,8 @@ main(void)
 	    TEST(a_500_of_this_try_is_not_asked_anew),
 	    TEST(a_retried_task_takes_keys_of_its_own),
 	    TEST(a_key_that_may_be_forgotten_is_not_trusted),
+	    TEST(a_new_key_is_the_calls_alone),
+	    TEST(a_no_that_is_kept_uses_the_key),
 	    TEST(our_failed_refund_is_not_sent_again),
 	    TEST(a_later_try_sends_nothing_without_a_look),
 	    TEST(already_refunded_is_looked_up),
