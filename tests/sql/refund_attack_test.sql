@@ -2,7 +2,7 @@
 -- the bank, retries that find somebody else's refund.
 begin;
 \ir lib/fixture.sql
-select plan(31);
+select plan(34);
 select t.item('S' || n, 1) from generate_series(1, 9) n;
 
 -- A hold that is paid late, its unit gone: buyer n for hold n, of item Sn.
@@ -112,6 +112,24 @@ select is(t.sends(), null, 'lost: never');
 select is(t.refunds('pi_9'), '2500 void', 'as the bank has given it back');
 select is((select count(*) from data.task where kind = 'refused'
     and settled_at is null), 0::bigint, 'nobody has to send it by hand');
+
+-- The first page was refused, as we thought, and took another amount all the
+-- same; that goes back while the buyer is at the second.
+select t.item('TWO', 1); select t.take(10, 10, 'TWO'), t.start(10, 10);
+select t.claim(); select api.cashier_refused(t.call(10, 'open'), 'x');
+update data.payment set created_at = created_at - interval '10 s'
+where key = 'cs-' || t.hid(10);
+select t.start(10, 10); select t.claim();
+select api.cashier_opened(t.call(10, 'open'), 'cs_10', 'http://pay.test/10');
+select is(t.settle('m10', 'paid', t.hid(10), 'cs_10a', 'pi_10a',
+    amount => 2400, currency => 'EUR', key => 'cs-' || t.hid(10)), 'person',
+    'another amount, through the page that was refused');
+select is(t.refund_event('r10', 'pi_10a', 're_10', 'succeeded', 2400),
+    'applied', 'it goes back');
+select is((select concat_ws(' ', h.state, p.state) from data.hold h
+    join data.payment p using (hold_id)
+    where h.id = t.hid(10) and p.session_id = 'cs_10'), 'held open',
+    'and takes nothing from under the buyer at the other');
 select t.clean();
 select * from finish();
 rollback;
