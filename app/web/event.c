@@ -23,7 +23,9 @@
 /* So long those that came together are tried alone: none is answered before
  * the last, and nginx waits 15 s. */
 #define ALONE_MS 8000
-#define ALONE_LOCK_MS 100
+/* Longer than what is tried together waits (api.payment_settle_all): that may
+ * have locked meanwhile what this needs. */
+#define ALONE_LOCK_MS 600
 
 /* Of all threads together. */
 struct complaint {
@@ -285,6 +287,20 @@ event_settled(struct exchange *const *xs, size_t count, enum db_status status)
 	}
 }
 
+/* Whether one of the same order has waited for its lock before, in vain. */
+static bool
+event_is_barred(struct exchange *const *xs, size_t i)
+{
+	struct str hold = xs[i]->delivery.settlement.hold;
+
+	for (size_t j = 0; j < i && hold.len > 0; j++) {
+		if (xs[j]->delivery.status == DB_DOWN &&
+		    str_equal(xs[j]->delivery.settlement.hold, hold))
+			return true;
+	}
+	return false;
+}
+
 /* What came of all together was status. Whoever waited for a lock then does not
  * get as much time once more: others are behind it. */
 static void
@@ -300,8 +316,9 @@ event_record_alone(struct exchange *const *xs, size_t count,
 		db_lock_wait(web->db, ALONE_LOCK_MS);
 	for (size_t i = 0; i < count; i++)
 		event_settled(&xs[i], 1,
-		    clock_monotonic_ms() < end_ms ? event_settle(&xs[i], 1)
-						  : DB_DOWN);
+		    clock_monotonic_ms() < end_ms && !event_is_barred(xs, i)
+			? event_settle(&xs[i], 1)
+			: DB_DOWN);
 	if (status == DB_DOWN)
 		db_lock_wait(web->db, web->conf->server.lock_timeout_ms);
 }

@@ -25,8 +25,9 @@ $$;
 
 -- The same for many deliveries in one transaction, so that orders of one item
 -- lock its stock together: one element of each array is one delivery; one row
--- for each, in their order. Fails as a whole; also (40001, to be tried again)
--- when an event's order has become known after the others' stock was locked.
+-- for each, in their order. Fails as a whole; also when a lock is not to be had
+-- soon (55P03), and when an event's order has become known after the others'
+-- stock was locked (40001): then each is to be tried alone.
 -- Locks: the events, ascending; the stock of all; then as event_sell and
 -- event_apply.
 create function api.payment_settle_all(
@@ -45,6 +46,11 @@ declare
     sold bigint[];
     seq bigint;
 begin
+    if cardinality(p_event_ids) > 1 then
+        -- What one of them waits for bars the others, and whoever needs what
+        -- they have locked: not for long. Alone, each waits as usual.
+        perform set_config('lock_timeout', '300ms', true);
+    end if;
     with came as (
         select distinct on (e.provider, e.event_id) e.*,
             count(*) over (partition by e.provider, e.event_id) as times

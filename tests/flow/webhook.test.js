@@ -147,10 +147,9 @@ test("the database is busy: 503, and the event comes again", async () => {
 	await shop.audit();
 });
 
-test("the stock of one order is locked: the news of others, that wait behind " +
-	"its own, is taken all the same", async () => {
-	const [busy, free] = await Promise.all([payable({ total: 1 }),
-		payable({ total: 1 })]);
+async function othersOfLocked(locksFirst) {
+	const orders = [await payable({ total: 1 }), await payable({ total: 1 })];
+	const [busy, free] = locksFirst ? orders : orders.reverse();
 	const locker = new Session();
 	await locker.run(`begin; select 1 from data.stock
 		join data.item using (item_id)
@@ -176,4 +175,9 @@ test("the stock of one order is locked: the news of others, that wait behind " +
 	assert.deepEqual(await effects(busy.item, busy.hold), ONCE);
 	assert.deepEqual(await effects(free.item, free.hold), ONCE);
 	await shop.audit();
-});
+}
+
+// What is locked first may be had while one waits for the other.
+test("the stock of one order is locked: the news of others, that wait behind " +
+	"its own, is taken all the same", () => othersOfLocked(true));
+test("and when their own stock is locked first", () => othersOfLocked(false));

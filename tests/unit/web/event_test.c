@@ -299,9 +299,10 @@ refuses_by_shape(void **state)
 
 #define GATHERED 3
 
-/* Three webhooks that wait at the same time; the status of each answer. */
+/* Three webhooks that wait at the same time, about the orders of these names;
+ * the status of each answer. */
 static void
-send_together(int *statuses)
+send_together_of(const char *const *holds, int *statuses)
 {
 	struct exchange xs[GATHERED];
 	struct exchange *all[GATHERED];
@@ -316,6 +317,7 @@ send_together(int *statuses)
 		xs[i].request = &fake.request;
 		xs[i].reply = &replies[i];
 		all[i] = &xs[i];
+		fake.events[0].hold = str_of(holds[i]);
 		route(&xs[i]);
 		assert_non_null(xs[i].resume);
 	}
@@ -327,6 +329,15 @@ send_together(int *statuses)
 		buf_release(&replies[i].headers);
 		buf_release(&replies[i].body);
 	}
+}
+
+static void
+send_together(int *statuses)
+{
+	static const char *const holds[GATHERED] = {FAKE_HOLD "1",
+	    FAKE_HOLD "2", FAKE_HOLD "3"};
+
+	send_together_of(holds, statuses);
 }
 
 static void
@@ -382,8 +393,28 @@ takes_each_alone_when_one_waits_too_long(void **state)
 	assert_int_equal(fake.settled.batches, 1 + GATHERED);
 	/* It has had its time; afterwards all have theirs again. */
 	assert_int_equal(fake.settled.waited, 2);
-	assert_int_equal(fake.settled.waits[0], 100);
+	assert_int_equal(fake.settled.waits[0], 600);
 	assert_int_equal(fake.settled.waits[1], 2000);
+}
+
+/* Many of one order that is locked do not take the time of those behind them. */
+static void
+waits_once_for_an_order_that_is_locked(void **state)
+{
+	static const char *const holds[GATHERED] = {FAKE_HOLD "1",
+	    FAKE_HOLD "1", FAKE_HOLD "2"};
+	int statuses[GATHERED];
+
+	(void)state;
+	good_event();
+	fake.settled.there = true;
+	fake.settled.statuses[0] = DB_DOWN;
+	fake.settled.statuses[1] = DB_DOWN;
+	send_together_of(holds, statuses);
+	assert_int_equal(statuses[0], 503);
+	assert_int_equal(statuses[1], 503);
+	assert_int_equal(statuses[2], 200);
+	assert_int_equal(fake.settled.batches, 3);
 }
 
 static void
@@ -429,6 +460,7 @@ main(void)
 	    TEST(records_what_waits_together_at_once),
 	    TEST(takes_each_alone_when_one_spoils_it),
 	    TEST(takes_each_alone_when_one_waits_too_long),
+	    TEST(waits_once_for_an_order_that_is_locked),
 	    TEST(takes_none_again_when_the_database_is_away),
 	};
 
