@@ -10,21 +10,25 @@ create function api.event_sell(p_seqs bigint[], p_locked bigint[])
 returns bigint[]
 language plpgsql as $$
 declare
-    payments constant bigint[] := array(
-        select payment_id from api.event_pages(p_seqs, p_locked));
+    pages record;
     sale record;
     moment timestamptz;
 begin
-    perform 1 from data.hold where hold_id = any (array(
-        select hold_id from data.payment where payment_id = any (payments)))
+    select array_agg(event_seq) as events, array_agg(payment_id) as payments
+    into pages from api.event_pages(p_seqs, p_locked);
+    if pages.events is null then
+        return '{}';
+    end if;
+    perform 1 from data.hold where hold_id = any (array(select hold_id
+        from data.payment where payment_id = any (pages.payments)))
     order by hold_id for update;
-    perform 1 from data.payment where payment_id = any (payments)
+    perform 1 from data.payment where payment_id = any (pages.payments)
     order by payment_id for update;
     moment := clock_timestamp();
     select array_agg(s.event_seq) as events, array_agg(s.hold_id) as holds,
         array_agg(s.payment_id) as payments,
         array_agg(s.payment_ref) as refs
-    into sale from api.event_plain(p_seqs, p_locked, moment) s;
+    into sale from api.event_plain(pages.events, pages.payments, moment) s;
     if sale.events is null then
         return '{}';
     end if;
@@ -67,10 +71,11 @@ begin
 end
 $$;
 
--- Which of these events are plain: with their hold, payment and the provider's
--- name for it. Holds and payments are locked.
+-- Which of these events are plain, each with a payment that it speaks of: with
+-- their hold and the provider's name for the payment. Holds and payments are
+-- locked.
 create function api.event_plain(
-    p_seqs bigint[], p_locked bigint[], p_now timestamptz)
+    p_seqs bigint[], p_payments bigint[], p_now timestamptz)
 returns table (event_seq bigint, hold_id bigint, payment_id bigint,
     payment_ref text)
 language plpgsql stable as $$
@@ -83,7 +88,7 @@ begin
             -- Two that speak of one thing come one after the other.
             count(*) over (partition by h.hold_id) as of_hold,
             count(*) over (partition by e.payment_ref) as of_name
-        from api.event_pages(p_seqs, p_locked) page
+        from unnest(p_seqs, p_payments) as page (event_seq, payment_id)
         cross join lateral (select * from data.event
             where event_seq = page.event_seq offset 0) e
         cross join lateral (select * from data.payment
@@ -93,7 +98,8 @@ begin
         where p.provider = e.provider
             and p.key = coalesce(e.key, p.key)
             and p.session_id = coalesce(e.session_id, p.session_id)
-            and e.payment_ref is not null
+            -- A page that goes by another name may be a twin's.
+            and e.payment_ref = coalesce(p.payment_ref, e.payment_ref)
             and p.captured = 0
             and (p.amount, p.currency) = (e.amount, e.currency)
             and h.state = 'held' and h.expires_at > p_now) s

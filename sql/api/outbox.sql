@@ -355,8 +355,9 @@ $$;
 
 -- The provider has said no for good. p_key: it keeps that as its answer to this
 -- key, so whoever has the call made again, when the reason is gone, makes it
--- under a new one. NULL: it is not known what came of the key, which stays:
--- under a new one the same might be done twice.
+-- under a new one; also when it is kept back by now, for that very reason.
+-- NULL: it is not known what came of the key, which stays: under a new one the
+-- same might be done twice.
 create function api.cashier_refused(
     p_outbox_id bigint, p_error text, p_key text default null)
 returns void
@@ -364,7 +365,7 @@ language plpgsql security definer set search_path = data, pg_temp as $$
 begin
     perform api.cashier_lock(p_outbox_id);
     update outbox set key = api.outbox_key_after(p_key)
-    where outbox_id = p_outbox_id and key = p_key and done_at is null;
+    where outbox_id = p_outbox_id and key = p_key;
     perform api.cashier_give_up(p_outbox_id, 'refused', p_error);
 end
 $$;

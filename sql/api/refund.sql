@@ -26,6 +26,12 @@ begin
     where hold_id = p_payment.hold_id;
     select count(*) + 1 into nr from api.hold_refunds(p_payment.hold_id)
     where key is not null;
+    -- Older ones were numbered by their payment's attempt.
+    while exists (select from data.refund r
+        where nr > 1 and r.key = 'refund-' || hold_name || '-' || nr)
+    loop
+        nr := nr + 1;
+    end loop;
     insert into data.refund (payment_id, key, amount, reason, asked_by)
     values (p_payment.payment_id, 'refund-' || hold_name || case
         when nr > 1 then '-' || nr else '' end,

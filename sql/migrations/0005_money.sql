@@ -183,6 +183,12 @@ join data.payment p on p.provider = e.provider
     and p.payment_ref = e.payment_ref and p.captured > 0
 where e.kind = 'dispute' and e.outcome = 'person'
 order by p.payment_id, b.ref, e.event_seq;
+-- Until the bank has decided, nothing of such an order is sent.
+update data.outbox o set done_at = clock_timestamp()
+where o.kind = 'refund' and o.done_at is null
+    and exists (select from data.dispute d join data.payment p
+            using (payment_id)
+        where p.hold_id = o.hold_id and d.ended_at is null);
 insert into data.task (kind, subject, hold_id, payment_id, detail)
 select 'dispute', case d.state when 'inquiry' then 'inquiry '
         else 'dispute ' end || d.dispute_id, p.hold_id, payment_id,

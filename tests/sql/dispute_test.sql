@@ -2,8 +2,8 @@
 -- meanwhile; who is told.
 begin;
 \ir lib/fixture.sql
-select plan(78);
-select t.item('S' || n, 1) from generate_series(1, 19) n;
+select plan(80);
+select t.item('S' || n, 1) from generate_series(1, 20) n;
 
 -- Buyer n has bought Sn by hold n.
 create function t.sold(n integer) returns void language plpgsql as $$
@@ -207,6 +207,20 @@ select is((select kind || ' ' || detail from data.task
 select t.sold(19);
 select is(t.news(19, 'du_1b', 'open'), 'person', 'another payment''s name');
 select is(t.todo(19), 'dispute dispute du_1b', 'is another dispute');
+
+-- A refund is on its way when the bank's say is heard of, and the provider says
+-- no to it only then. That no is kept under its key, too.
+select t.late(20);
+select t.sends();
+select t.news(20, 'du_20', 'open');
+select api.cashier_refused(t.call(20, 'refund'), 'charge_disputed',
+    'refund-' || t.hid(20));
+select is(t.todo(20), 'dispute dispute du_20', 'the bank''s say is the task');
+select t.news(20, 'du_20', 'won');
+select is((select key || ' ' || refund_key from t.claim()
+        where kind = 'refund'),
+    format('refund-%s-again-2 refund-%1$s', t.hid(20)),
+    'sent under a new key when it is over');
 
 -- order_show, event_show
 select is((select string_agg(concat_ws(' ', d->>'dispute', d->>'state',

@@ -1,7 +1,7 @@
 -- Many deliveries in one transaction end as one by one would.
 begin;
 \ir lib/fixture.sql
-select plan(26);
+select plan(28);
 grant usage on schema t to lastpair_web;
 
 -- Deliveries of "paid" for holds, each by its event's id; what came of them.
@@ -92,6 +92,19 @@ select is(t.money(25), 'released paid', 'nor does what has been given back');
 select t.refund_event('x12', 'pi_26', 're_26', 'succeeded', 2500);
 select t.event('x13', 'paid', 26);
 select is(t.money(26), 'released paid', 'also when we hear of it first');
+-- Money by the key of a page that is under way at the bank by another name.
+select t.take(n, n, 'A'), t.open(n, n), t.event('way' || n, 'pending', n)
+from generate_series(30, 31) n;
+select t.settle('x14', 'paid', t.hid(30), null, 'pi_30b', amount => 2500,
+    currency => 'EUR', key => 'cs-' || t.hid(30));
+insert into data.event (provider, event_id, type, kind, hold, key,
+    payment_ref, amount, currency, outcome, body)
+values ('stripe', 'x15', 't', 'paid', t.hid(31), 'cs-' || t.hid(31),
+    'pi_31b', 2500, 'EUR', 'received', 'x');
+select api.event_apply(event_seq) from data.event where event_id = 'x15';
+select is(t.money(30), t.money(31), 'a twin''s money: as one by one');
+select is((select count(*) from data.payment where payment_ref = 'pi_30'),
+    1::bigint, 'what is under way keeps its name');
 -- One by one comes to the same rows as all at once.
 create function t.rows(n integer) returns text language sql
 return (select jsonb_build_object('hold', to_jsonb(h), 'lines',

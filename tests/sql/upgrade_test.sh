@@ -29,7 +29,7 @@ export PGDATABASE=$DB
 		    'EUR', case n when 1 then 'paid' else 'released' end,
 		    case when n > 1 then 'expired' end, now() - interval '1 h',
 		    now() - interval '50 min', now()
-		from generate_series(1, 4) n;
+		from generate_series(1, 5) n;
 		insert into data.hold_line (hold_id, item_id, bucket, qty, price,
 		    buyer, state, expires_at, lead)
 		select hold_id, 1, 1, 1, 2500, buyer, state, expires_at, true
@@ -45,11 +45,11 @@ export PGDATABASE=$DB
 		insert into data.refund (payment_id, key, amount, reason, state,
 		    refund_ref)
 		select payment_id, 'refund-' || hold_id, 2500, 'paid_late',
-		    case hold_id when 1003 then 'owed' else 'failed' end,
+		    case hold_id when 1004 then 'failed' else 'owed' end,
 		    case hold_id when 1004 then 're_4' end
 		from data.payment where hold_id > 1002;
 		insert into data.outbox (kind, payment_id, key, next_try, stuck)
-		select 'refund', payment_id, key, now(), true
+		select 'refund', payment_id, key, now(), key = 'refund-1003'
 		from data.refund where state = 'owed';
 		insert into data.event (provider, event_id, type, kind, hold,
 		    session_id, payment_ref, refund_ref, amount, outcome, body)
@@ -62,6 +62,8 @@ export PGDATABASE=$DB
 		    '"status":"warning_needs_response"}}'),
 		('stripe', 'e1c', 'x', 'dispute', null, null, 'pi_1001', null, 900,
 		    'person', '{"id":"dp_2","status":"warning_needs_response"}'),
+		('stripe', 'e1e', 'x', 'dispute', null, null, 'pi_1005', null, 2500,
+		    'person', '{"id":"dp_5","status":"needs_response"}'),
 		('standard', 'e1d', 'x', 'dispute', null, null, 'pi_1001', null, 0,
 		    'person', '{}'),
 		('stripe', 'e2', 'x', 'paid', null, 'cs_1002', null, null, 5,
@@ -77,21 +79,33 @@ export PGDATABASE=$DB
 } | ask
 
 found=$(ask -c "select string_agg(kind || ' ' || coalesce(payment_id::text,
-	'-'), ', ' order by kind) from data.task" -c 'select * from api.audit()' \
+	'-'), ', ' order by kind, payment_id) from data.task" \
+	-c 'select * from api.audit()' \
+	-c "select key, stuck from data.outbox where done_at is null" \
 	-c 'select late from data.item' \
 	-c 'select ref, state, amount from data.dispute order by dispute_id' \
 	-c "select subject from data.task where kind = 'dispute' order by 1" \
 	-c "select api.event_replay(event_seq, 'e1', 't', 'dispute', null, null,
 		null, 'pi_1001', 'du_1', 'lost', 2500, 'EUR', null)
 		from data.event where event_id = 'e1'" \
+	-c "select api.event_replay(event_seq, 'e1e', 't', 'dispute', null, null,
+		null, 'pi_1005', 'dp_5', 'won', 2500, 'EUR', null)
+		from data.event where event_id = 'e1e'" \
+	-c "select key, stuck from data.outbox where done_at is null order by 1" \
 	-c 'select * from api.audit()')
-wanted='dispute 1, dispute 1, mismatch 2, refund_failed 4, stuck 3, unclear -, unclear -
+wanted='dispute 1, dispute 1, dispute 5, mismatch 2, refund_failed 4, stuck 3, unclear -, unclear -
+refund-1003|t
 {retake,allowance,refund}
 dp_2|inquiry|900
 du_1|open|2500
+dp_5|open|2500
 dispute 2
+dispute 3
 inquiry 1
-person'
+person
+applied
+refund-1003|t
+refund-1005|f'
 if [ "$found" != "$wanted" ]; then
 	diff <(echo "$wanted") <(echo "$found") >&2
 	exit 1
