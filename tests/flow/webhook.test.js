@@ -147,6 +147,9 @@ test("the database is busy: 503, and the event comes again", async () => {
 	await shop.audit();
 });
 
+// That record webhooks, of all workers.
+const THREADS = 4;
+
 async function othersOfLocked(locksFirst) {
 	const orders = [await payable({ total: 1 }), await payable({ total: 1 })];
 	const [busy, free] = locksFirst ? orders : orders.reverse();
@@ -157,10 +160,15 @@ async function othersOfLocked(locksFirst) {
 	// Each thread has one that waits for the lock; the others gather.
 	const event = await stripe.paidEvent(busy.hold);
 	const same = (n) => Array.from({ length: n }, () => stripe.send(event));
-	const first = same(12);
-	await until("all threads wait", async () => (await sql().row(`select
-		count(*) as n from pg_stat_activity where wait_event_type = 'Lock'
-		and usename = 'lastpair_web'`)).n === 4);
+	// Not at once: one thread would take them all.
+	const first = [];
+	await until("all threads wait", async () => {
+		first.push(...same(1));
+		return (await sql().row(`select count(*) as n from pg_stat_activity
+			where wait_event_type = 'Lock'
+			and usename = 'lastpair_web'`)).n === THREADS;
+	});
+	first.push(...same(12));
 	const other = await stripe.paidEvent(free.hold);
 	const others = Array.from({ length: 12 }, (none, i) => stripe.send(
 		{ ...other, id: `${other.id}_${i}` }));
