@@ -5,24 +5,6 @@ begin;
 select plan(80);
 select t.item('S' || n, 1) from generate_series(1, 20) n;
 
--- Buyer n has bought Sn by hold n.
-create function t.sold(n integer) returns void language plpgsql as $$
-begin
-    perform t.take(n, n, 'S' || n);
-    perform t.open(n, n);
-    perform t.event('sold' || n, 'paid', n);
-end
-$$;
--- The same, but late, and the unit gone: all of it is owed.
-create function t.late(n integer) returns void language plpgsql as $$
-begin
-    perform t.take(n, n, 'S' || n);
-    perform t.open(n, n);
-    perform t.age(n);
-    perform t.take(n + 500, n + 500, 'S' || n);
-    perform t.event('late' || n, 'paid', n);
-end
-$$;
 -- The news of a dispute of hold n's payment, under an event id never used.
 create sequence t.ids;
 create function t.news(n integer, dispute text, state text,

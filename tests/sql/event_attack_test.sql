@@ -4,13 +4,6 @@ begin;
 \ir lib/fixture.sql
 select plan(20);
 select t.item('S' || n, 1) from generate_series(1, 9) n;
-create function t.sold(n integer) returns void language plpgsql as $$
-begin
-    perform t.take(n, n, 'S' || n);
-    perform t.open(n, n);
-    perform t.event('sold' || n, 'paid', n);
-end
-$$;
 create function t.unclear() returns bigint language sql
 return (select count(*) from data.task where kind = 'unclear');
 

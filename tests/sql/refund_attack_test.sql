@@ -5,23 +5,6 @@ begin;
 select plan(37);
 select t.item('S' || n, 1) from generate_series(1, 13) n;
 
--- A hold that is paid late, its unit gone: buyer n for hold n, of item Sn.
-create function t.late(n integer) returns text language plpgsql as $$
-begin
-    perform t.take(n, n, 'S' || n);
-    perform t.open(n, n);
-    perform t.age(n);
-    perform t.take(n + 500, n + 500, 'S' || n);
-    return t.event('late' || n, 'paid', n);
-end
-$$;
-create function t.sold(n integer) returns void language plpgsql as $$
-begin
-    perform t.take(n, n, 'S' || n);
-    perform t.open(n, n);
-    perform t.event('sold' || n, 'paid', n);
-end
-$$;
 create function t.refunds(payment text) returns text language sql
 return (select string_agg(r.amount || ' ' || r.state, ', '
         order by r.refund_id)

@@ -3,16 +3,6 @@ begin;
 \ir lib/fixture.sql
 select plan(92);
 
--- A hold that is paid late, its unit gone: buyer n for hold n, of item sku.
-create function t.late(n integer, sku text) returns text language plpgsql as $$
-begin
-    perform t.take(n, n, sku);
-    perform t.open(n, n);
-    perform t.age(n);
-    perform t.take(n + 500, n + 500, sku);
-    return t.event('late' || n, 'paid', n);
-end
-$$;
 create function t.refund(n integer) returns text language sql
 return (select concat_ws(' ', r.state, r.refund_ref) from data.refund r
     where key = 'refund-' || t.hid(n));

@@ -5,17 +5,6 @@ begin;
 select plan(67);
 grant usage on schema t to lastpair_operator;
 
--- A hold that is paid late, its unit gone: its refund is owed.
-create function t.late(n integer) returns text language plpgsql as $$
-begin
-    perform t.item('L' || n, 1);
-    perform t.take(n, n, 'L' || n);
-    perform t.open(n, n);
-    perform t.age(n);
-    perform t.take(n + 500, n + 500, 'L' || n);
-    return t.event('late' || n, 'paid', n);
-end
-$$;
 -- The newest task, and one of its words.
 create function t.task() returns bigint language sql
 return (select max(task_id) from data.task);
@@ -144,7 +133,7 @@ select api.task_settle(task_id, 'over', 'ann') from data.task
 where kind = 'dispute' and settled_at is null;
 
 -- What is no call cannot be called.
-select t.take(10, 10, 'L1'), t.item('M', 1);
+select t.take(10, 10, 'S1'), t.item('M', 1);
 select t.take(11, 11, 'M'); select t.open(11, 11);
 select t.event('e11', 'paid', 11, 2400);
 select is(t.tasks(), 'mismatch', 'another amount');

@@ -129,6 +129,30 @@ return t.settle(id, kind, t.hid(hold), coalesce(session, 'cs_' || hold),
         (select h.amount from data.hold h where h.id = t.hid(hold)), 2500),
     currency);
 
+-- Buyer n has bought the only unit of Sn, by hold n.
+create function t.sold(n integer) returns text language plpgsql as $$
+begin
+    perform t.item('S' || n, 1);
+    perform t.take(n, n, 'S' || n);
+    perform t.open(n, n);
+    return t.event('sold' || n, 'paid', n);
+end
+$$;
+
+-- Or paid for it when hold n was over, and the unit somebody else's.
+create function t.late(n integer, sku text default null) returns text
+language plpgsql as $$
+begin
+    perform t.item('S' || n, 1) where sku is null;
+    sku := coalesce(sku, 'S' || n);
+    perform t.take(n, n, sku);
+    perform t.open(n, n);
+    perform t.age(n);
+    perform t.take(n + 500, n + 500, sku);
+    return t.event('late' || n, 'paid', n);
+end
+$$;
+
 -- A webhook about a refund: by the provider's payment alone.
 create function t.refund_event(
     id text, payment text, refund text, state text, amount bigint,
