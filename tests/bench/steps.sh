@@ -70,6 +70,7 @@ step_callback() {
 		return
 	fi
 	figure[callback_rps]=${got[rps]}
+	ratio callback_vs_batch1 callback_rps hold_rps_batch1
 }
 
 # --- sweep: a backlog of expired holds, by the sweeper as it runs

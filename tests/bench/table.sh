@@ -29,6 +29,7 @@ figures_all() {
 		live_rps 0 /s
 		live_vs_static 2 - > 0.95
 		callback_rps 0 /s
+		callback_vs_batch1 2 - > 1
 		sweep_per_s 0 /s > 20000
 		worker_rss_mib 1 MiB < 32
 		total_rss_mib 1 MiB
