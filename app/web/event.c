@@ -23,9 +23,6 @@
 /* So long those that came together are tried alone: none is answered before
  * the last, and nginx waits 15 s. */
 #define ALONE_MS 8000
-/* Longer than what is tried together waits (api.payment_settle_all): that may
- * have locked meanwhile what this needs. */
-#define ALONE_LOCK_MS 600
 
 /* Of all threads together. */
 struct complaint {
@@ -301,8 +298,16 @@ event_is_barred(struct exchange *const *xs, size_t i)
 	return false;
 }
 
-/* What came of all together was status. Whoever waited for a lock then does not
- * get as much time once more: others are behind it. */
+/* So long each waits for a lock then: a part of the usual, as others are behind
+ * it; but twice as long as those that are tried together do
+ * (api.payment_settle_all), which may have locked what this needs. */
+static int
+event_lock_ms(const struct web *web)
+{
+	return web->conf->server.lock_timeout_ms * 3 / 10;
+}
+
+/* What came of all together was status. */
 static void
 event_record_alone(struct exchange *const *xs, size_t count,
     enum db_status status)
@@ -313,7 +318,7 @@ event_record_alone(struct exchange *const *xs, size_t count,
 	log_warn("could not record %zu events at once, taking each alone: %s",
 	    count, db_error(web->db));
 	if (status == DB_DOWN)
-		db_lock_wait(web->db, ALONE_LOCK_MS);
+		db_lock_wait(web->db, event_lock_ms(web));
 	for (size_t i = 0; i < count; i++)
 		event_settled(&xs[i], 1,
 		    clock_monotonic_ms() < end_ms && !event_is_barred(xs, i)

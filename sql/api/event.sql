@@ -48,8 +48,9 @@ declare
 begin
     if cardinality(p_event_ids) > 1 then
         -- What one of them waits for bars the others, and whoever needs what
-        -- they have locked: not for long. Alone, each waits as usual.
-        perform set_config('lock_timeout', '300ms', true);
+        -- they have locked: a part of the usual time. Alone, each has all of it.
+        perform set_config('lock_timeout', ceil(1000 * 0.15 * extract(epoch
+            from current_setting('lock_timeout')::interval))::text, true);
     end if;
     with came as (
         select distinct on (e.provider, e.event_id) e.*,
